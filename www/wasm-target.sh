@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Finds, or makes, a Rust toolchain that can compile for wasm32-unknown-unknown.
+#
+#   chosen=$(www/wasm-target.sh)              # "", "RUSTUP_TOOLCHAIN=…" or "PATH=…"
+#   env ${chosen:+"$chosen"} cargo build --target wasm32-unknown-unknown
+#
+# Ways, in this order; what it does goes to stderr, and a second call finds what the first one made:
+#   1. the active toolchain already links such a module;
+#   2. `rustup target add`, given WASM_RUSTUP_SECONDS (60; 0 leaves this way out);
+#   3. Debian's own compiler and its library sources: the standard library is compiled once into a private toolchain under
+#      TICKSCOPE_TOOLCHAINS (~/.local/share/tickscope/toolchains).
+# The native build keeps the toolchain it has: only commands for this target are given what is printed here.
+set -euo pipefail
+
+readonly target=wasm32-unknown-unknown
+readonly rustup_seconds=${WASM_RUSTUP_SECONDS:-60}
+readonly toolchains=${TICKSCOPE_TOOLCHAINS:-${XDG_DATA_HOME:-$HOME/.local/share}/tickscope/toolchains}
+scratch=$(mktemp -d)
+readonly scratch
+trap 'rm -rf "$scratch"' EXIT
+
+say() { printf 'wasm target: %s\n' "$*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Whether this rustc can make a module: linking one finds a missing library, one left over from another release, and a missing linker.
+links_with() {
+  printf '#[unsafe(no_mangle)]\npub extern "C" fn probe(n: u32) -> usize { n.to_string().len() }\n' >"$scratch/probe.rs"
+  "$1" --edition 2024 --crate-type cdylib --target $target -o "$scratch/probe.wasm" "$scratch/probe.rs" >"$scratch/probe.log" 2>&1
+}
+
+by_rustup() {
+  has rustup && [ "$rustup_seconds" -gt 0 ] || return 1
+  say "asking rustup for it (at most $rustup_seconds s)"
+  timeout "$rustup_seconds" rustup target add $target >&2 || return 1
+  links_with rustc
+}
+
+packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local root=()
+  if [ "$(id -u)" != 0 ]; then
+    has sudo || fail "install these packages as root, then try again: ${missing[*]}"
+    root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  "${root[@]}" apt-get -q update >&2
+  DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get -q install -y --no-install-recommends "${missing[@]}" >&2 ||
+    fail "apt-get could not install ${missing[*]}; install a Rust with the $target standard library and try again"
+}
+
+# The compiler that Debian keeps current for its browsers is a Rust of this year; the plain `rustc` of a release is too old for us.
+install_debian_rust() {
+  local chosen=(rustc cargo rust-src)
+  if has /usr/bin/rustc; then
+    # Whichever of the two is there stays: they exclude each other.
+    case "$(dpkg-query -S /usr/bin/rustc 2>/dev/null)" in rustc-web:*) chosen=(rustc-web cargo-web rust-web-src) ;; esac
+  else
+    [ -n "$(apt-cache search -n '^rustc-web$')" ] || packages_update
+    [ -z "$(apt-cache search -n '^rustc-web$')" ] || chosen=(rustc-web cargo-web rust-web-src)
+  fi
+  packages "${chosen[@]}"
+  packages "lld-$(debian_fact 'LLVM version' | cut -d. -f1)"
+}
+
+packages_update() {
+  if [ "$(id -u)" = 0 ]; then apt-get -q update >&2; elif has sudo; then sudo apt-get -q update >&2; fi
+}
+
+debian_fact() { /usr/bin/rustc -vV | sed -n "s/^$1: //p"; }
+
+# Lays out a toolchain in "$1": Debian's compiler with a library for the target added.
+make_toolchain() {
+  local place=$1 host lld library
+  host=$(debian_fact host)
+  lld=/usr/bin/lld-$(debian_fact 'LLVM version' | cut -d. -f1)
+
+  # An empty crate makes cargo build the library from its sources. Only this step asks for unstable cargo flags; bitcode is kept
+  # for link-time optimisation of the page.
+  mkdir -p "$scratch/library"
+  : >"$scratch/library/lib.rs"
+  printf '[package]\nname = "library"\nversion = "0.0.0"\nedition = "2024"\n[lib]\npath = "lib.rs"\n[workspace]\n' >"$scratch/library/Cargo.toml"
+  (
+    cd "$scratch/library"
+    env -u RUSTUP_TOOLCHAIN -u RUSTC_WRAPPER -u RUSTC_WORKSPACE_WRAPPER -u CARGO_ENCODED_RUSTFLAGS -u CARGO_BUILD_RUSTFLAGS \
+      PATH=/usr/bin:/bin RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS='-C embed-bitcode=yes' \
+      /usr/bin/cargo build -q --release --target $target --target-dir built -Z build-std=std,panic_abort,proc_macro >&2
+  ) || fail "the standard library did not compile; the messages above say why"
+
+  mkdir -p "$place/bin" "$place/lib/rustlib/$target/lib" "$place/lib/rustlib/$host/bin"
+  for library in "$scratch/library/built/$target"/release/deps/*.rlib; do
+    case "$library" in */liblibrary-*) ;; *) cp "$library" "$place/lib/rustlib/$target/lib/" ;; esac
+  done
+  ln -s "/usr/lib/rustlib/$host/lib" "$place/lib/rustlib/$host/lib"
+  ln -s "$lld" "$place/lib/rustlib/$host/bin/rust-lld"
+  local program
+  for program in rustc rustdoc clippy-driver; do
+    # A link would find its library from where it really lies; these are told where to look.
+    printf '#!/bin/sh\nexec /usr/bin/%s --sysroot "%s" "$@"\n' $program "$place" >"$place/bin/$program"
+    chmod +x "$place/bin/$program"
+  done
+  ln -s /usr/bin/cargo "$place/bin/cargo"
+}
+
+by_debian() {
+  has apt-get || fail "this machine has no rustup that can add $target and no apt-get: install a Rust with that target and try again"
+  install_debian_rust
+  local name place
+  name=tickscope-$(/usr/bin/rustc -V | cut -d' ' -f2)-$(/usr/bin/rustc -vV | cksum | cut -d' ' -f1)
+  place=$toolchains/$name
+  if ! [ -x "$place/bin/rustc" ] || ! links_with "$place/bin/rustc"; then
+    say "compiling the standard library with Debian's $(/usr/bin/rustc -V), once"
+    rm -rf "$place" "$place.new"
+    make_toolchain "$place.new"
+    # The wrappers name their directory.
+    sed -i "s|$place.new|$place|" "$place.new"/bin/{rustc,rustdoc,clippy-driver}
+    mv "$place.new" "$place"
+    links_with "$place/bin/rustc" || fail "the toolchain in $place does not link a module: $(cat "$scratch/probe.log")"
+  fi
+  say "using $place"
+  if has rustup; then
+    rustup toolchain link "$name" "$place" >&2
+    echo "RUSTUP_TOOLCHAIN=$name"
+  else
+    echo "PATH=$place/bin:$PATH"
+  fi
+}
+
+if has rustc && links_with rustc; then
+  say "$(rustc -V) has it"
+elif by_rustup; then
+  say "added to $(rustc -V)"
+else
+  by_debian
+fi
