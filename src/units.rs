@@ -1,14 +1,16 @@
 //! The exact numbers that everything else is written in: prices, sizes, times, moments and sides.
 //!
 //! A price or size is an integer of a [`Scale`] that its stream carries once; a time is nanoseconds since 1970 UTC. This module
-//! knows nothing else of the program, and holds the only conversion from `f64` ([`Decimal::from_f64`]).
+//! knows nothing else of the program, and holds the only conversions from `f64` ([`Decimal::from_f64`], and [`Floats`] for columns).
 
 use std::fmt;
 use std::str::FromStr;
 
 mod decimal;
+mod floats;
 mod time;
 pub use decimal::{Decimal, DecimalError};
+pub use floats::Floats;
 pub use time::{NANOS_PER_DAY, TimeError, iso, parse_time};
 
 /// Nanoseconds since 1970-01-01T00:00:00 UTC.

@@ -36,7 +36,7 @@ impl fmt::Display for DecimalError {
 impl std::error::Error for DecimalError {}
 
 /// Above this a product with a power of ten may round in an `f64`, so that dividing back proves nothing.
-const EXACT_F64_MANTISSA: f64 = 1e15;
+pub(super) const EXACT_F64_MANTISSA: f64 = 1e15;
 
 impl Decimal {
     /// `mantissa / 10^scale`.
