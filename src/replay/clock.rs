@@ -1,0 +1,104 @@
+//! The playback clock: wall time in, market time out. Pure: it reads no clock of its own.
+
+use crate::link::Speed;
+use crate::units::UnixNanos;
+
+/// How far behind its schedule the clock may fall before it slips: below it playback catches up, beyond it the schedule moves and
+/// nothing is skipped.
+const MAX_BEHIND_MICROS: u64 = 1_000_000;
+
+/// Maps wall time to market time while playing.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    speed: Speed,
+    wall_micros: u64,
+    market: UnixNanos,
+}
+
+impl Clock {
+    /// A clock that stands at a market time at a wall time.
+    #[must_use]
+    pub fn start(speed: Speed, wall_micros: u64, market: UnixNanos) -> Clock {
+        Clock { speed, wall_micros, market }
+    }
+
+    /// The market time that should be shown at a wall time; `None` when playback is not paced.
+    #[must_use]
+    pub fn scheduled(&self, wall_micros: u64) -> Option<UnixNanos> {
+        match self.speed {
+            Speed::Max => None,
+            Speed::Times { milli } => {
+                // A micro of wall time at a thousandth of speed is exactly one nanosecond of market time.
+                let passed = i128::from(wall_micros.saturating_sub(self.wall_micros)) * i128::from(milli);
+                let at = i128::from(self.market.0) + passed;
+                Some(UnixNanos(i64::try_from(at).unwrap_or(i64::MAX)))
+            }
+        }
+    }
+
+    /// The wall time at which a market time is due; `None` when playback is not paced or it is due already.
+    #[must_use]
+    pub fn due(&self, market: UnixNanos) -> Option<u64> {
+        let Speed::Times { milli } = self.speed else { return None };
+        let ahead = i128::from(market.0) - i128::from(self.market.0);
+        let micros = u64::try_from(ahead).ok()?.div_ceil(milli.max(1));
+        Some(self.wall_micros.saturating_add(micros))
+    }
+
+    /// Tells the clock how far playback really is. Returns how many milliseconds of wall time it is behind; past a second the
+    /// schedule slips to what was reached.
+    pub fn reached(&mut self, market: UnixNanos, wall_micros: u64) -> u64 {
+        let (Speed::Times { milli }, Some(scheduled)) = (self.speed, self.scheduled(wall_micros)) else { return 0 };
+        let behind = i128::from(scheduled.0) - i128::from(market.0);
+        let behind_micros = u64::try_from(behind).unwrap_or(0) / milli.max(1);
+        if behind_micros > MAX_BEHIND_MICROS {
+            *self = Clock { speed: self.speed, wall_micros: wall_micros - MAX_BEHIND_MICROS, market };
+        }
+        behind_micros / 1000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: UnixNanos = UnixNanos(1_703_547_232_863_772_099);
+
+    fn at(milli: u64) -> Clock {
+        Clock::start(Speed::Times { milli }, 5_000_000, START)
+    }
+
+    #[test]
+    fn market_time_moves_by_wall_time_times_speed_to_the_nanosecond() {
+        for (milli, passed) in [(100, 1_000_000_000), (1_000, 10_000_000_000), (100_000, 1_000_000_000_000), (10_000_000, 100_000_000_000_000i64)] {
+            assert_eq!(at(milli).scheduled(15_000_000), Some(UnixNanos(START.0 + passed)));
+        }
+        assert_eq!(Clock::start(Speed::Max, 0, START).scheduled(9), None);
+    }
+
+    #[test]
+    fn an_event_is_due_at_the_first_microsecond_that_shows_it() {
+        for milli in [100, 1_000, 7_000] {
+            let clock = at(milli);
+            let event = UnixNanos(START.0 + 123_456_789);
+            let due = clock.due(event).unwrap();
+            assert!(clock.scheduled(due).unwrap() >= event);
+            assert!(clock.scheduled(due - 1).unwrap() < event);
+        }
+    }
+
+    #[test]
+    fn a_short_stall_is_caught_up_and_a_long_one_slips() {
+        let mut clock = at(1_000);
+        assert_eq!(clock.reached(START, 5_400_000), 400);
+        assert_eq!(clock.scheduled(5_400_000), Some(UnixNanos(START.0 + 400_000_000)));
+        assert_eq!(clock.reached(START, 9_000_000), 4_000);
+        assert_eq!(clock.scheduled(9_000_000), Some(UnixNanos(START.0 + 1_000_000_000)));
+    }
+
+    #[test]
+    fn the_end_of_time_does_not_wrap() {
+        let clock = Clock::start(Speed::Times { milli: 10_000_000 }, 0, UnixNanos(i64::MAX - 1));
+        assert_eq!(clock.scheduled(u64::MAX), Some(UnixNanos(i64::MAX)));
+    }
+}

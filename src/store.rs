@@ -1,0 +1,149 @@
+//! What a store can be asked, as one [`Query`] type, and the SQL of each dialect. The answers come back as record batches; the
+//! readers in [`answers`] turn them into values.
+//!
+//! It knows columns, times and limits; it does not know who shows them.
+
+use crate::units::UnixNanos;
+
+pub mod answers;
+mod sql;
+pub mod windows;
+
+pub use sql::render;
+
+/// Unit of a table's designated timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Microseconds.
+    Micros,
+    /// Nanoseconds.
+    Nanos,
+}
+
+/// The column that orders a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeColumn {
+    /// Name.
+    pub name: String,
+    /// Unit.
+    pub unit: TimeUnit,
+}
+
+/// What names one instrument in a table: the columns that exist, with the value wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Key {
+    /// Column and symbol.
+    pub symbol: Option<(String, String)>,
+    /// Column and publisher.
+    pub publisher: Option<(String, u32)>,
+    /// Column and instrument id.
+    pub instrument: Option<(String, u64)>,
+}
+
+/// Rows at which a book can begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnchorRows {
+    /// Clears (`action = 'R'`) and rows flagged as a snapshot.
+    Snapshots {
+        /// Column of the action.
+        action: String,
+        /// Column of the flags.
+        flags: Option<String>,
+    },
+    /// Any row that ends an event group: each carries the whole book.
+    GroupEnds {
+        /// Column of the flags; without one every row ends a group.
+        flags: Option<String>,
+    },
+}
+
+/// A table and the instrument looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Table.
+    pub table: String,
+    /// Its order.
+    pub time: TimeColumn,
+    /// The instrument.
+    pub key: Key,
+}
+
+/// Everything the engine asks a store. Times are `from` inclusive, `to` exclusive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Query {
+    /// Tables with their designated timestamp.
+    Tables,
+    /// Columns of a table with their types.
+    Columns {
+        /// Table.
+        table: String,
+    },
+    /// Instruments of a table with their rows, busiest first.
+    Instruments {
+        /// Table.
+        table: String,
+        /// Columns that make the key, in the order symbol, publisher, instrument.
+        key: Vec<String>,
+    },
+    /// First and last time and number of rows.
+    Bounds {
+        /// Where.
+        place: Place,
+        /// First time that counts.
+        from: Option<UnixNanos>,
+        /// First time that does not.
+        to: Option<UnixNanos>,
+    },
+    /// The newest time at which a book can begin.
+    Anchor {
+        /// Where.
+        place: Place,
+        /// Which rows begin a book.
+        rows: AnchorRows,
+        /// Not before this.
+        from: UnixNanos,
+        /// Before this.
+        to: UnixNanos,
+    },
+    /// Rows in each bucket of `width` nanoseconds since `from`; empty buckets are left out.
+    Counts {
+        /// Where.
+        place: Place,
+        /// Start of the first bucket.
+        from: UnixNanos,
+        /// End.
+        to: UnixNanos,
+        /// Width of a bucket.
+        width: i64,
+    },
+    /// Rows in the order of the store.
+    Rows {
+        /// Where.
+        place: Place,
+        /// Columns, in order.
+        columns: Vec<String>,
+        /// First time.
+        from: UnixNanos,
+        /// First time after.
+        to: UnixNanos,
+        /// At most so many rows.
+        limit: Option<u64>,
+    },
+}
+
+/// Instruments listed at most: a table of OPRA has a million, and a picker shows some.
+pub const MAX_INSTRUMENTS: usize = 2_000;
+/// Tables listed at most.
+pub const MAX_TABLES: usize = 2_000;
+
+/// A name or value that cannot be put into a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadName(pub String);
+
+impl std::fmt::Display for BadName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} cannot be used in a statement: it holds a control character", self.0)
+    }
+}
+
+impl std::error::Error for BadName {}

@@ -1,0 +1,217 @@
+//! Queries as SQL, for QuestDB and for the embedded engine (DataFusion).
+//!
+//! Neither gets an ORDER BY for rows: a plain or filtered scan comes in designated order on both, ties as stored, while a sort may
+//! permute ties in DataFusion.
+
+use super::{AnchorRows, BadName, Key, MAX_INSTRUMENTS, MAX_TABLES, Place, Query, TimeColumn, TimeUnit};
+use crate::link::StoreKind;
+use crate::units::UnixNanos;
+
+/// The statement for a query.
+///
+/// # Errors
+/// [`BadName`] when a table, column or symbol cannot be quoted.
+pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
+    let sql = match query {
+        Query::Tables => {
+            let note = match kind {
+                StoreKind::Embedded => ", note",
+                StoreKind::Questdb => "",
+            };
+            format!("SELECT table_name, \"designatedTimestamp\", table_row_count{note} FROM tables() LIMIT {MAX_TABLES}")
+        }
+        Query::Columns { table } => format!("SELECT \"column\", \"type\" FROM table_columns({})", text(table)?),
+        Query::Instruments { table, key } => {
+            let columns = key.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", ");
+            format!(
+                "SELECT {columns}, count(*) AS event_count FROM {} GROUP BY {columns} ORDER BY event_count DESC, {columns} LIMIT {MAX_INSTRUMENTS}",
+                name(table)?
+            )
+        }
+        Query::Bounds { place, from, to } => {
+            let time = name(&place.time.name)?;
+            let mut conditions = conditions(&place.key)?;
+            conditions.extend(from.map(|from| at_least(&time, &place.time, from, kind)));
+            conditions.extend(to.map(|to| below(&time, &place.time, to, kind)));
+            format!(
+                "SELECT min({time}) AS first_time, max({time}) AS last_time, count(*) AS event_count FROM {}{}",
+                name(&place.table)?,
+                where_all(&conditions)
+            )
+        }
+        Query::Anchor { place, rows, from, to } => {
+            let time = name(&place.time.name)?;
+            let mut conditions = conditions(&place.key)?;
+            conditions.push(at_least(&time, &place.time, *from, kind));
+            conditions.push(below(&time, &place.time, *to, kind));
+            match rows {
+                AnchorRows::Snapshots { action, flags: None } => conditions.push(format!("{} = 'R'", name(action)?)),
+                AnchorRows::Snapshots { action, flags: Some(flags) } => {
+                    conditions.push(format!("({} = 'R' OR {})", name(action)?, bit_set(flags, 32)?));
+                }
+                AnchorRows::GroupEnds { flags: None } => {}
+                AnchorRows::GroupEnds { flags: Some(flags) } => conditions.push(bit_set(flags, 128)?),
+            }
+            format!("SELECT max({time}) AS anchor_time FROM {}{}", name(&place.table)?, where_all(&conditions))
+        }
+        Query::Counts { place, from, to, width } => counts(place, *from, *to, *width, kind)?,
+        Query::Rows { place, columns, from, to, limit } => {
+            let time = name(&place.time.name)?;
+            let columns = columns.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", ");
+            let mut conditions = vec![at_least(&time, &place.time, *from, kind), below(&time, &place.time, *to, kind)];
+            conditions.extend(self::conditions(&place.key)?);
+            let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
+            format!("SELECT {columns} FROM {}{}{limit}", name(&place.table)?, where_all(&conditions))
+        }
+    };
+    Ok(sql)
+}
+
+/// Buckets are numbered from `from`, so that both dialects divide integers and no calendar is involved.
+fn counts(place: &Place, from: UnixNanos, to: UnixNanos, width: i64, kind: StoreKind) -> Result<String, BadName> {
+    let time = name(&place.time.name)?;
+    let mut conditions = vec![at_least(&time, &place.time, from, kind), below(&time, &place.time, to, kind)];
+    conditions.extend(self::conditions(&place.key)?);
+    let (start, width) = match place.time.unit {
+        TimeUnit::Nanos => (from.0, width.max(1)),
+        TimeUnit::Micros => (ceil_micros(from), (width / 1000).max(1)),
+    };
+    let number = match kind {
+        StoreKind::Embedded => format!("CAST({time} AS BIGINT)"),
+        StoreKind::Questdb => format!("CAST({time} AS LONG)"),
+    };
+    Ok(format!(
+        "SELECT ({number} - {start}) / {width} AS bucket, count(*) AS event_count FROM {}{} GROUP BY bucket ORDER BY bucket",
+        name(&place.table)?,
+        where_all(&conditions)
+    ))
+}
+
+fn conditions(key: &Key) -> Result<Vec<String>, BadName> {
+    let mut all = Vec::new();
+    if let Some((column, symbol)) = &key.symbol {
+        all.push(format!("{} = {}", name(column)?, text(symbol)?));
+    }
+    if let Some((column, publisher)) = &key.publisher {
+        all.push(format!("{} = {publisher}", name(column)?));
+    }
+    if let Some((column, instrument)) = &key.instrument {
+        all.push(format!("{} = {instrument}", name(column)?));
+    }
+    Ok(all)
+}
+
+fn where_all(conditions: &[String]) -> String {
+    if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) }
+}
+
+fn bit_set(column: &str, bit: u8) -> Result<String, BadName> {
+    Ok(format!("({} & {bit}) <> 0", name(column)?))
+}
+
+fn at_least(name: &str, time: &TimeColumn, at: UnixNanos, kind: StoreKind) -> String {
+    format!("{name} >= {}", literal(time, at, kind))
+}
+
+fn below(name: &str, time: &TimeColumn, at: UnixNanos, kind: StoreKind) -> String {
+    format!("{name} < {}", literal(time, at, kind))
+}
+
+/// A bound in the column's own unit. A microsecond column holds no time between two microseconds, so rounding up is exact at
+/// both ends: `t >= ns` and `t < ns` mean the same for ceil(ns / 1000).
+fn literal(time: &TimeColumn, at: UnixNanos, kind: StoreKind) -> String {
+    let value = match time.unit {
+        TimeUnit::Nanos => at.0,
+        TimeUnit::Micros => ceil_micros(at),
+    };
+    match (kind, time.unit) {
+        (StoreKind::Questdb, _) => value.to_string(),
+        (StoreKind::Embedded, TimeUnit::Nanos) => format!("to_timestamp_nanos({value})"),
+        (StoreKind::Embedded, TimeUnit::Micros) => format!("to_timestamp_micros({value})"),
+    }
+}
+
+fn ceil_micros(at: UnixNanos) -> i64 {
+    at.0.div_euclid(1000) + i64::from(at.0.rem_euclid(1000) != 0)
+}
+
+/// A quoted name.
+fn name(plain: &str) -> Result<String, BadName> {
+    quoted(plain, '"')
+}
+
+/// A quoted text.
+fn text(plain: &str) -> Result<String, BadName> {
+    quoted(plain, '\'')
+}
+
+fn quoted(plain: &str, quote: char) -> Result<String, BadName> {
+    if plain.chars().any(char::is_control) {
+        return Err(BadName(plain.to_owned()));
+    }
+    let mut out = String::with_capacity(plain.len() + 2);
+    out.push(quote);
+    for character in plain.chars() {
+        if character == quote {
+            out.push(quote);
+        }
+        out.push(character);
+    }
+    out.push(quote);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(unit: TimeUnit) -> Place {
+        Place {
+            table: "es".to_owned(),
+            time: TimeColumn { name: "ts_recv".to_owned(), unit },
+            key: Key { symbol: Some(("symbol".to_owned(), "O'X".to_owned())), publisher: Some(("publisher_id".to_owned(), 1)), instrument: None },
+        }
+    }
+
+    #[test]
+    fn rows_are_asked_for_to_the_nanosecond_and_without_a_sort() {
+        let query = Query::Rows {
+            place: place(TimeUnit::Nanos),
+            columns: vec!["ts_recv".to_owned(), "price".to_owned()],
+            from: UnixNanos(1_793_106_000_004_680_005),
+            to: UnixNanos(1_793_106_000_004_680_006),
+            limit: Some(10),
+        };
+        assert_eq!(
+            render(&query, StoreKind::Questdb).unwrap(),
+            "SELECT \"ts_recv\", \"price\" FROM \"es\" WHERE \"ts_recv\" >= 1793106000004680005 AND \"ts_recv\" < 1793106000004680006 \
+             AND \"symbol\" = 'O''X' AND \"publisher_id\" = 1 LIMIT 10"
+        );
+        assert!(render(&query, StoreKind::Embedded).unwrap().contains("\"ts_recv\" >= to_timestamp_nanos(1793106000004680005)"));
+    }
+
+    #[test]
+    fn a_microsecond_column_is_bounded_by_the_next_microsecond_at_both_ends() {
+        let query = Query::Bounds { place: place(TimeUnit::Micros), from: Some(UnixNanos(1_001)), to: Some(UnixNanos(-1_001)) };
+        let sql = render(&query, StoreKind::Questdb).unwrap();
+        assert!(sql.contains("\"ts_recv\" >= 2 AND \"ts_recv\" < -1"), "{sql}");
+    }
+
+    #[test]
+    fn names_are_quoted_and_control_characters_refused() {
+        assert_eq!(name("a\"b").unwrap(), "\"a\"\"b\"");
+        assert_eq!(render(&Query::Columns { table: "a\nb".to_owned() }, StoreKind::Embedded), Err(BadName("a\nb".to_owned())));
+    }
+
+    #[test]
+    fn a_book_begins_at_a_clear_or_a_snapshot() {
+        let query = Query::Anchor {
+            place: place(TimeUnit::Nanos),
+            rows: AnchorRows::Snapshots { action: "action".to_owned(), flags: Some("flags".to_owned()) },
+            from: UnixNanos(5),
+            to: UnixNanos(10),
+        };
+        let sql = render(&query, StoreKind::Questdb).unwrap();
+        assert!(sql.contains("(\"action\" = 'R' OR (\"flags\" & 32) <> 0)") && sql.starts_with("SELECT max(\"ts_recv\") AS anchor_time"), "{sql}");
+    }
+}
