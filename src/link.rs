@@ -155,6 +155,18 @@ pub struct State {
     pub sql: Option<String>,
     /// Seconds until the next try to reconnect, when disconnected.
     pub retry_seconds: Option<u32>,
+    /// The range was read and holds no row; where the nearest ones are.
+    pub empty: Option<Nearest>,
+}
+
+/// The rows nearest to a range that holds none: decimal nanoseconds, null where there is none on that side.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Nearest {
+    /// The last row before the range.
+    pub before: Option<String>,
+    /// The first row at its end or later.
+    pub after: Option<String>,
 }
 
 /// What the page is doing.
@@ -521,6 +533,23 @@ pub struct Open {
 }
 
 impl Command {
+    /// The form that [`Command::parse`] reads.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        use serde_json::json;
+        match self {
+            Command::Play => json!({ "play": true }),
+            Command::Pause => json!({ "pause": true }),
+            Command::Speed(speed) => json!({ "speed": speed }),
+            Command::Seek(moment) => json!({ "seek": moment }),
+            Command::Step(by) => json!({ "step": "group", "by": by }),
+            Command::Home => json!({ "home": true }),
+            Command::End => json!({ "end": true }),
+            Command::Open(open) => json!({ "open": open }),
+            Command::Reconnect => json!({ "reconnect": true }),
+        }
+    }
+
     /// Reads a command as `window.tickscope.command` takes it, for example `{"seek":"1703462400000000000"}`.
     ///
     /// # Errors
@@ -575,6 +604,49 @@ impl Command {
                 let open = serde_json::from_value(object["open"].clone()).map_err(|error| format!("open: {error}"))?;
                 Ok(Command::Open(open))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_read_back_from_its_json() {
+        let open = Open { table: Some("mbo".into()), range: Some(Range { from: "1".into(), to: "2".into() }), ..Open::default() };
+        let mut commands = vec![
+            Command::Play,
+            Command::Pause,
+            Command::Seek("1703462400000000000/3".into()),
+            Command::Step(1),
+            Command::Step(-1),
+            Command::Home,
+            Command::End,
+            Command::Open(open),
+            Command::Reconnect,
+        ];
+        commands.extend(Speed::STEPS.map(Command::Speed));
+        for command in commands {
+            assert_eq!(Command::parse(&command.to_json()), Ok(command));
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_none_says_what_is_wrong() {
+        for (text, part) in [
+            ("5", "object"),
+            ("{}", "unknown command"),
+            (r#"{"speed":0}"#, "0.1 to 10000"),
+            (r#"{"play":false}"#, "takes true"),
+            (r#"{"play":true,"x":1}"#, "unknown key"),
+            (r#"{"seek":17}"#, "as text"),
+            (r#"{"step":"trade"}"#, "group"),
+            (r#"{"open":{"tabel":"x"}}"#, "tabel"),
+        ] {
+            let value = serde_json::from_str(text).unwrap();
+            let refused = Command::parse(&value).unwrap_err();
+            assert!(refused.contains(part), "{text}: {refused}");
         }
     }
 }

@@ -1,0 +1,13 @@
+//! What is shown, decided in plain Rust: domain values in, rows, geometry and text out.
+//!
+//! Owns every word and figure that a user reads: number and time formats, the ladder's rows, the counters and their explanations,
+//! the key table, the wording of states and errors. It knows neither the DOM nor Leptos, so all of it is tested natively.
+
+pub mod book;
+pub mod clock;
+pub mod counters;
+pub mod keys;
+pub mod ladder;
+pub mod numbers;
+pub mod track;
+pub mod wording;

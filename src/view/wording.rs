@@ -1,0 +1,281 @@
+//! Words for states, places and failures. Sentence case, no full stop on one-line labels, errors begin with what was being done.
+
+use crate::link::{ErrorJson, Import, InstrumentInfo, Nearest, Range, State, Status, StoreInfo, StoreKind, TableInfo};
+use crate::units::UnixNanos;
+
+use super::clock;
+use super::keys::speed_label;
+use super::numbers::{THIN, bytes, count, rate};
+
+/// The word of the toolbar: what the page is doing, never told by colour alone.
+#[must_use]
+pub fn status_word(state: &State) -> String {
+    match state.status {
+        Status::Idle => "NOTHING OPEN".to_owned(),
+        Status::Connecting => "CONNECTING".to_owned(),
+        Status::Loading => "LOADING".to_owned(),
+        Status::Playing => format!("REPLAY {}", speed_label(state.speed)),
+        Status::Paused => "PAUSED".to_owned(),
+        Status::Following => "LIVE".to_owned(),
+        Status::Ended => "END".to_owned(),
+        Status::Disconnected => "DISCONNECTED".to_owned(),
+        Status::Failed => "FAILED".to_owned(),
+    }
+}
+
+/// The connection, for the status bar: a mark and a word.
+#[must_use]
+pub fn connection(state: &State) -> &'static str {
+    match state.status {
+        Status::Idle => "○ not connected",
+        Status::Connecting => "… connecting",
+        Status::Loading | Status::Playing | Status::Paused | Status::Following | Status::Ended => "✓ connected",
+        Status::Disconnected => "✕ disconnected",
+        Status::Failed => "✕ failed",
+    }
+}
+
+/// A whole sentence about the state for those who cannot see it; it changes with the state, never with the clock.
+#[must_use]
+pub fn announcement(state: &State) -> String {
+    let source = state.source.as_deref().map_or_else(|| "the store".to_owned(), store_name);
+    match state.status {
+        Status::Idle => "Nothing is open".to_owned(),
+        Status::Connecting => format!("Connecting to {source}"),
+        Status::Loading => "Loading".to_owned(),
+        Status::Playing => format!("Playing at {}", speed_label(state.speed)),
+        Status::Paused => "Paused".to_owned(),
+        Status::Following => "Following the newest event".to_owned(),
+        Status::Ended => "End of the range".to_owned(),
+        Status::Disconnected => format!("Connection to {source} lost; the last book stays on screen"),
+        Status::Failed => state.error.as_ref().map_or_else(|| "Failed".to_owned(), |error| error.what.clone()),
+    }
+}
+
+/// A store's name as the picker shows it.
+#[must_use]
+pub fn store_name(name: &str) -> String {
+    if name == "embedded" { "embedded store".to_owned() } else { name.to_owned() }
+}
+
+/// A store in the picker.
+#[must_use]
+pub fn store_option(store: &StoreInfo) -> String {
+    match store.kind {
+        StoreKind::Questdb if store.name != "questdb" => format!("{} · QuestDB", store.name),
+        StoreKind::Questdb => "QuestDB".to_owned(),
+        StoreKind::Embedded => store_name(&store.name),
+    }
+}
+
+/// A table in the picker.
+#[must_use]
+pub fn table_option(table: &TableInfo) -> String {
+    let mut text = table.name.clone();
+    if table.synthetic {
+        text.push_str(" · synthetic");
+    }
+    match (&table.reason, table.rows) {
+        (Some(_), _) => text.push_str(" · no book"),
+        (None, Some(rows)) => text.push_str(&format!(" · {} rows", count(rows))),
+        (None, None) => {}
+    }
+    text
+}
+
+/// An instrument in the picker; the publisher and id only where the symbol alone does not name it.
+#[must_use]
+pub fn instrument_option(instrument: &InstrumentInfo, all: &[InstrumentInfo]) -> String {
+    let mut text = instrument.symbol.clone();
+    let same = |other: &&InstrumentInfo| other.symbol == instrument.symbol;
+    if all.iter().filter(same).count() > 1 {
+        if let Some(publisher) = instrument.publisher {
+            text.push_str(&format!(" · publisher {publisher}"));
+        }
+        if let Some(id) = &instrument.instrument {
+            text.push_str(&format!(" · id {id}"));
+        }
+    }
+    text
+}
+
+/// What the level of a book means.
+#[must_use]
+pub fn kind_meaning(kind: &str) -> &'static str {
+    match kind {
+        "L1" => "Level 1: top of book, the best bid and ask",
+        "L2" => "Level 2: market by price, sizes at each price",
+        "L3" => "Level 3: market by order, every resting order",
+        _ => "No book yet",
+    }
+}
+
+/// What a role of the binding is, for its column.
+#[must_use]
+pub fn role_label(role: &str) -> String {
+    role.replace('_', " ")
+}
+
+/// The message for a range without rows.
+#[must_use]
+pub fn empty_range(range: Option<&Range>) -> String {
+    let time = |text: &str| text.parse::<UnixNanos>().map_or_else(|_| text.to_owned(), clock::short);
+    match range {
+        Some(range) => format!("No ticks between {} and {}", time(&range.from), time(&range.to)),
+        None => "No ticks in this range".to_owned(),
+    }
+}
+
+/// The buttons of an empty range: label and the time to go to.
+#[must_use]
+pub fn nearest_data(nearest: &Nearest) -> Vec<(String, UnixNanos)> {
+    let button = |text: &Option<String>, label: &str| {
+        let time: UnixNanos = text.as_ref()?.parse().ok()?;
+        Some((format!("{label} {}", clock::short(time)), time))
+    };
+    [button(&nearest.before, "Last before:"), button(&nearest.after, "First after:")].into_iter().flatten().collect()
+}
+
+/// The range to open around a time found outside of the present one: its whole UTC day.
+#[must_use]
+pub fn day_of(time: UnixNanos) -> Option<Range> {
+    use crate::units::NANOS_PER_DAY;
+    let from = time.0.div_euclid(NANOS_PER_DAY).checked_mul(NANOS_PER_DAY)?;
+    let to = from.checked_add(NANOS_PER_DAY)?;
+    Some(Range { from: from.to_string(), to: to.to_string() })
+}
+
+/// An import as one line: `mbo: 42 % of 1.20 GiB, 3 100 000 rows`.
+#[must_use]
+pub fn import_line(import: &Import) -> String {
+    if let Some(error) = &import.error {
+        return format!("{}: {error}", import.table);
+    }
+    format!("{}: {}{THIN}% of {}, {} rows", import.table, import_percent(import), bytes(import.bytes_total), count(import.rows))
+}
+
+/// How far an import is, 0 to 100.
+#[must_use]
+pub fn import_percent(import: &Import) -> u8 {
+    let total = u128::from(import.bytes_total.max(1));
+    (u128::from(import.bytes_done) * 100 / total).min(100) as u8
+}
+
+/// What a seek that is loading goes to, and how fast rows come.
+#[must_use]
+pub fn seeking(target: Option<&str>, rows_per_second: u64) -> String {
+    let target = target.and_then(|text| text.parse::<crate::units::Moment>().ok()).map(|moment| clock::time(moment.time));
+    let rows = if rows_per_second > 0 { format!(" · {} rows", rate(rows_per_second, "/s")) } else { String::new() };
+    match target {
+        Some(target) => format!("going to {target}{rows}"),
+        None => format!("loading{rows}"),
+    }
+}
+
+/// The countdown of a lost connection.
+#[must_use]
+pub fn retry(seconds: Option<u32>) -> String {
+    match seconds {
+        Some(0) => "trying again now".to_owned(),
+        Some(seconds) => format!("trying again in {seconds}{THIN}s"),
+        None => String::new(),
+    }
+}
+
+/// How late the clock is, for the toolbar.
+#[must_use]
+pub fn behind(lag_millis: u64) -> String {
+    format!("behind {} · every event is applied, frames are left out", super::numbers::millis(Some(lag_millis.saturating_mul(1000))))
+}
+
+/// An error as text for the clipboard.
+#[must_use]
+pub fn error_text(error: &ErrorJson) -> String {
+    format!("{}\nWhere: {}\nWhat to do: {}\nCode: {}", error.what, error.place, error.todo, error.code)
+}
+
+/// The worker trapped or could not be loaded.
+#[must_use]
+pub fn worker_stopped(detail: &str) -> ErrorJson {
+    ErrorJson {
+        code: "worker".to_owned(),
+        what: "The worker stopped".to_owned(),
+        place: if detail.is_empty() { "worker.js gave no message".to_owned() } else { detail.to_owned() },
+        todo: "Restart it here, or reload the page; the last book stays on screen".to_owned(),
+    }
+}
+
+/// A message of the worker could not be read.
+#[must_use]
+pub fn unreadable_message(detail: &str) -> ErrorJson {
+    ErrorJson {
+        code: "message".to_owned(),
+        what: "Reading a message of the worker failed".to_owned(),
+        place: detail.to_owned(),
+        todo: "Reload the page: page and worker are of different versions".to_owned(),
+    }
+}
+
+/// `/api/stores` did not answer as it should.
+#[must_use]
+pub fn stores_unreachable(detail: &str) -> ErrorJson {
+    ErrorJson {
+        code: "stores".to_owned(),
+        what: "Asking the server for its stores failed".to_owned(),
+        place: format!("/api/stores: {detail}"),
+        todo: "See whether tickscope serve still runs, then try again".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Speed;
+
+    #[test]
+    fn every_state_has_its_word() {
+        let word = |status| status_word(&State { status, speed: Speed::Times { milli: 10_000 }, ..State::default() });
+        assert_eq!(word(Status::Playing), "REPLAY ×10");
+        assert_eq!(word(Status::Ended), "END");
+        let all = [
+            Status::Idle,
+            Status::Connecting,
+            Status::Loading,
+            Status::Playing,
+            Status::Paused,
+            Status::Following,
+            Status::Ended,
+            Status::Disconnected,
+            Status::Failed,
+        ];
+        for (index, status) in all.into_iter().enumerate() {
+            assert!(all[index + 1..].iter().all(|other| word(*other) != word(status)));
+        }
+    }
+
+    #[test]
+    fn an_instrument_is_named_by_more_than_its_symbol_only_where_needed() {
+        let one = InstrumentInfo { symbol: "NVDA".into(), publisher: Some(2), instrument: Some("11667".into()), rows: 4 };
+        let other = InstrumentInfo { publisher: Some(3), ..one.clone() };
+        assert_eq!(instrument_option(&one, std::slice::from_ref(&one)), "NVDA");
+        assert_eq!(instrument_option(&one, &[one.clone(), other]), "NVDA · publisher 2 · id 11667");
+    }
+
+    #[test]
+    fn an_empty_range_names_its_ends_and_the_nearest_data() {
+        let range = Range { from: "1703462400000000000".into(), to: "1703466000000000000".into() };
+        assert_eq!(empty_range(Some(&range)), "No ticks between 2023-12-25 00:00:00Z and 2023-12-25 01:00:00Z");
+        let nearest = Nearest { before: None, after: Some("1703545202834984769".into()) };
+        let buttons = nearest_data(&nearest);
+        assert_eq!(buttons, [("First after: 2023-12-25 23:00:02.834984769Z".to_owned(), UnixNanos(1_703_545_202_834_984_769))]);
+        assert_eq!(day_of(buttons[0].1).map(|range| range.from), Some("1703462400000000000".to_owned()));
+    }
+
+    #[test]
+    fn an_import_says_how_far_it_is_or_why_it_stopped() {
+        let mut import = Import { table: "mbo".into(), bytes_done: 512, bytes_total: 1024, rows: 3_100, error: None };
+        assert_eq!(import_line(&import).replace(THIN, " "), "mbo: 50 % of 1.00 KiB, 3 100 rows");
+        import.error = Some("record 7 is cut".into());
+        assert_eq!(import_line(&import), "mbo: record 7 is cut");
+    }
+}
