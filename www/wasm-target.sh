@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Finds, or makes, a Rust toolchain that can compile for wasm32-unknown-unknown.
 #
-#   chosen=$(www/wasm-target.sh)              # "", "RUSTUP_TOOLCHAIN=…" or "PATH=…"
+#   chosen=$(www/wasm-target.sh)              # "", "RUSTUP_TOOLCHAIN=…" or "PATH=…"; with `lint`, one that has Clippy too
 #   env ${chosen:+"$chosen"} cargo build --target wasm32-unknown-unknown
 #
 # Ways, in this order; what it does goes to stderr, and a second call finds what the first one made:
@@ -11,20 +11,17 @@
 #      TICKSCOPE_TOOLCHAINS (~/.local/share/tickscope/toolchains).
 # The native build keeps the toolchain it has: only commands for this target are given what is printed here.
 set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+program="wasm target"
+source "$root/www/steps.sh"
 
 readonly target=wasm32-unknown-unknown
 readonly rustup_seconds=${WASM_RUSTUP_SECONDS:-60}
+readonly purpose=${1:-build}
 readonly toolchains=${TICKSCOPE_TOOLCHAINS:-${XDG_DATA_HOME:-$HOME/.local/share}/tickscope/toolchains}
 scratch=$(mktemp -d)
 readonly scratch
 trap 'rm -rf "$scratch"' EXIT
-
-say() { printf 'wasm target: %s\n' "$*" >&2; }
-fail() {
-  say "$*"
-  exit 1
-}
-has() { command -v "$1" >/dev/null 2>&1; }
 
 # Whether this rustc can make a module: linking one finds a missing library, one left over from another release, and a missing linker.
 links_with() {
@@ -39,39 +36,27 @@ by_rustup() {
   links_with rustc
 }
 
-packages() {
-  local missing=() package
-  for package in "$@"; do
-    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
-  done
-  [ ${#missing[@]} -gt 0 ] || return 0
-  local root=()
-  if [ "$(id -u)" != 0 ]; then
-    has sudo || fail "install these packages as root, then try again: ${missing[*]}"
-    root=(sudo)
-  fi
-  say "installing ${missing[*]}"
-  "${root[@]}" apt-get -q update >&2
-  DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get -q install -y --no-install-recommends "${missing[@]}" >&2 ||
-    fail "apt-get could not install ${missing[*]}; install a Rust with the $target standard library and try again"
-}
-
-# The compiler that Debian keeps current for its browsers is a Rust of this year; the plain `rustc` of a release is too old for us.
+# Debian keeps a current compiler for its browsers, rustc-web; the plain rustc of a release may be too old for this project. The
+# two exclude each other, so the one that is there stays.
 install_debian_rust() {
-  local chosen=(rustc cargo rust-src)
-  if has /usr/bin/rustc; then
-    # Whichever of the two is there stays: they exclude each other.
-    case "$(dpkg-query -S /usr/bin/rustc 2>/dev/null)" in rustc-web:*) chosen=(rustc-web cargo-web rust-web-src) ;; esac
+  local family=web clippy reason="a compiler whose library for $target can be built here"
+  if [ -e /usr/bin/rustc ]; then
+    dpkg-query -S /usr/bin/rustc 2>/dev/null | grep -q '^rustc-web:' || family=plain
   else
-    [ -n "$(apt-cache search -n '^rustc-web$')" ] || packages_update
-    [ -z "$(apt-cache search -n '^rustc-web$')" ] || chosen=(rustc-web cargo-web rust-web-src)
+    as_root apt-get -q update >&2
+    apt-cache show rustc-web >/dev/null 2>&1 || family=plain
   fi
-  packages "${chosen[@]}"
-  packages "lld-$(debian_fact 'LLVM version' | cut -d. -f1)"
-}
-
-packages_update() {
-  if [ "$(id -u)" = 0 ]; then apt-get -q update >&2; elif has sudo; then sudo apt-get -q update >&2; fi
+  if [ $family = web ]; then
+    packages "$reason" rustc-web cargo-web rust-web-src
+    clippy=rust-web-clippy
+  else
+    packages "$reason" rustc cargo rust-src
+    clippy=rust-clippy
+  fi
+  new_enough "$(debian_fact release)" ||
+    fail "Debian's $(/usr/bin/rustc -V) is too old for this project: replace it ('apt-get install rustc-web cargo-web'), or give rustup's Rust $target"
+  [ "$purpose" != lint ] || packages "Clippy for that compiler" "$clippy"
+  packages "the linker of $target" "lld-$(debian_fact 'LLVM version' | cut -d. -f1)"
 }
 
 debian_fact() { /usr/bin/rustc -vV | sed -n "s/^$1: //p"; }
@@ -89,7 +74,7 @@ make_toolchain() {
   printf '[package]\nname = "library"\nversion = "0.0.0"\nedition = "2024"\n[lib]\npath = "lib.rs"\n[workspace]\n' >"$scratch/library/Cargo.toml"
   (
     cd "$scratch/library"
-    env -u RUSTUP_TOOLCHAIN -u RUSTC_WRAPPER -u RUSTC_WORKSPACE_WRAPPER -u CARGO_ENCODED_RUSTFLAGS -u CARGO_BUILD_RUSTFLAGS \
+    env -u RUSTUP_TOOLCHAIN -u RUSTC_WRAPPER -u RUSTC_WORKSPACE_WRAPPER \
       PATH=/usr/bin:/bin RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS='-C embed-bitcode=yes' \
       /usr/bin/cargo build -q --release --target $target --target-dir built -Z build-std=std,panic_abort,proc_macro >&2
   ) || fail "the standard library did not compile; the messages above say why"
@@ -100,13 +85,19 @@ make_toolchain() {
   done
   ln -s "/usr/lib/rustlib/$host/lib" "$place/lib/rustlib/$host/lib"
   ln -s "$lld" "$place/lib/rustlib/$host/bin/rust-lld"
-  local program
-  for program in rustc rustdoc clippy-driver; do
-    # A link would find its library from where it really lies; these are told where to look.
-    printf '#!/bin/sh\nexec /usr/bin/%s --sysroot "%s" "$@"\n' $program "$place" >"$place/bin/$program"
-    chmod +x "$place/bin/$program"
-  done
   ln -s /usr/bin/cargo "$place/bin/cargo"
+}
+
+# Programs that a link would not do for: each would look for the library beside where it really lies.
+make_programs() {
+  local place=$1 tool
+  for tool in rustc rustdoc; do
+    printf '#!/bin/sh\nexec /usr/bin/%s --sysroot "%s" "$@"\n' $tool "$place" >"$place/bin/$tool"
+  done
+  for tool in cargo-clippy clippy-driver; do
+    printf '#!/bin/sh\nSYSROOT="%s" exec /usr/bin/%s "$@"\n' "$place" $tool >"$place/bin/$tool"
+  done
+  chmod +x "$place"/bin/{rustc,rustdoc,cargo-clippy,clippy-driver}
 }
 
 by_debian() {
@@ -119,9 +110,8 @@ by_debian() {
     say "compiling the standard library with Debian's $(/usr/bin/rustc -V), once"
     rm -rf "$place" "$place.new"
     make_toolchain "$place.new"
-    # The wrappers name their directory.
-    sed -i "s|$place.new|$place|" "$place.new"/bin/{rustc,rustdoc,clippy-driver}
     mv "$place.new" "$place"
+    make_programs "$place"
     links_with "$place/bin/rustc" || fail "the toolchain in $place does not link a module: $(cat "$scratch/probe.log")"
   fi
   say "using $place"
