@@ -19,7 +19,7 @@ use crate::units::{Price, Scale, Side, Size};
 const NIL: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
-struct Node {
+pub(super) struct Node {
     id: u64,
     size: i64,
     level: u32,
