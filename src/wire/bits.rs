@@ -1,5 +1,7 @@
 //! Bitmaps: least significant bit first, as on the wire and in Arrow.
 
+use std::borrow::Cow;
+
 /// Which rows of a column hold a value, in Arrow's polarity: bit 1 = value, bit 0 = null. The wire has it the other way round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validity {
@@ -38,27 +40,34 @@ impl Validity {
     /// Borrowed, as the encoder takes it.
     #[must_use]
     pub fn as_bits(&self) -> BitsRef<'_> {
-        BitsRef { bytes: &self.bits, offset: 0, len: self.rows }
+        BitsRef { bytes: Cow::Borrowed(&self.bits), offset: 0, len: self.rows }
     }
 }
 
-/// Bits borrowed from a buffer, from any bit on.
-#[derive(Debug, Clone, Copy)]
+/// Bits of a buffer, from any bit on; owned where they had to be worked out.
+#[derive(Debug, Clone, Default)]
 pub struct BitsRef<'a> {
-    bytes: &'a [u8],
+    bytes: Cow<'a, [u8]>,
     offset: usize,
     len: usize,
 }
 
 impl<'a> BitsRef<'a> {
-    /// No bits.
-    pub const EMPTY: BitsRef<'static> = BitsRef { bytes: &[], offset: 0, len: 0 };
-
     /// `len` bits from bit `offset` of `bytes`; `None` when the buffer is shorter.
     #[must_use]
-    pub fn new(bytes: &'a [u8], offset: usize, len: usize) -> Option<BitsRef<'a>> {
+    pub fn new(bytes: impl Into<Cow<'a, [u8]>>, offset: usize, len: usize) -> Option<BitsRef<'a>> {
+        let bytes = bytes.into();
         let end = offset.checked_add(len)?;
         (end.div_ceil(8) <= bytes.len()).then_some(BitsRef { bytes, offset, len })
+    }
+
+    /// Packs bits.
+    #[must_use]
+    pub fn pack(bits: impl ExactSizeIterator<Item = bool>) -> BitsRef<'static> {
+        let len = bits.len();
+        let mut bytes = Vec::with_capacity(len.div_ceil(8));
+        pack(bits, &mut bytes);
+        BitsRef { bytes: Cow::Owned(bytes), offset: 0, len }
     }
 
     /// How many bits.
@@ -76,27 +85,24 @@ impl<'a> BitsRef<'a> {
     /// The bit at an index; `false` past the end.
     #[must_use]
     pub fn get(&self, index: usize) -> bool {
-        index < self.len && bit(self.bytes, self.offset.wrapping_add(index))
+        index < self.len && bit(&self.bytes, self.offset.wrapping_add(index))
     }
 
     /// All bits in order.
-    pub fn iter(self) -> impl Iterator<Item = bool> + use<'a> {
-        let end = self.offset.wrapping_add(self.len);
-        let bytes = self.bytes;
-        (self.offset..end).map(move |index| bit(bytes, index))
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = bool> {
+        (0..self.len).map(|index| bit(&self.bytes, self.offset.wrapping_add(index)))
     }
 
     /// How many bits are set.
     #[must_use]
     pub fn count_ones(&self) -> usize {
-        if self.offset.is_multiple_of(8) {
-            // Whole bytes are counted as such; only the last may be shared with what follows.
-            let bytes = self.bytes.get(self.offset / 8..).unwrap_or_default();
-            let (whole, _) = bytes.split_at_checked(self.len / 8).unwrap_or((bytes, &[]));
-            let tail = BitsRef { bytes: self.bytes, offset: self.offset.wrapping_add(self.len & !7), len: self.len & 7 };
-            return count_ones(whole).wrapping_add(tail.iter().filter(|set| *set).count());
+        if !self.offset.is_multiple_of(8) {
+            return self.iter().filter(|set| *set).count();
         }
-        self.iter().filter(|set| *set).count()
+        // Whole bytes are counted as such; only the last may be shared with what follows.
+        let bytes = self.bytes.get(self.offset / 8..).unwrap_or_default();
+        let (whole, tail) = bytes.split_at_checked(self.len / 8).unwrap_or((bytes, &[]));
+        count_ones(whole).wrapping_add((0..self.len & 7).filter(|index| bit(tail, *index)).count())
     }
 }
 

@@ -239,7 +239,7 @@ impl Presence {
     fn each_row(&self) -> impl Iterator<Item = bool> {
         let all = self.validity.is_none();
         let bits = self.validity.as_ref().map(Validity::as_bits);
-        (0..self.rows).map(move |row| all || bits.is_some_and(|bits| bits.get(row)))
+        (0..self.rows).map(move |row| all || bits.as_ref().is_some_and(|bits| bits.get(row)))
     }
 }
 

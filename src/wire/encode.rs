@@ -271,7 +271,7 @@ impl Encoder {
             if got != schema.column_type {
                 return Err(EncodeError::ColumnType { column: index, expected: schema.column_type, got });
             }
-            if !column.values.fits(rows) || column.validity.is_some_and(|validity| validity.len() != rows) {
+            if !column.values.fits(rows) || column.validity.as_ref().is_some_and(|validity| validity.len() != rows) {
                 return Err(EncodeError::ColumnShape { column: index, rows });
             }
         }
@@ -342,7 +342,7 @@ fn write_batch(
     for (index, column) in columns.iter().enumerate() {
         if let ValuesRef::Symbol { keys, texts } = &column.values {
             let shape = EncodeError::ColumnShape { column: index, rows };
-            ids.push(dictionary.translate(keys, texts, column.validity).ok_or(shape)?);
+            ids.push(dictionary.translate(keys, texts, column.validity.as_ref()).ok_or(shape)?);
         }
     }
     dictionary.write_delta(start, out);
@@ -372,7 +372,7 @@ impl Column {
     #[must_use]
     pub fn as_column_ref<'a>(&'a self, rows: usize, dictionary: &'a Symbols) -> ColumnRef<'a> {
         let values = match &self.values {
-            Values::Boolean(bits) => ValuesRef::Boolean(BitsRef::new(bits, 0, rows).unwrap_or(BitsRef::EMPTY)),
+            Values::Boolean(bits) => ValuesRef::Boolean(BitsRef::new(bits.as_slice(), 0, rows).unwrap_or_default()),
             Values::Byte(values) => ValuesRef::Byte(Cow::Borrowed(values)),
             Values::Short(values) => ValuesRef::Short(Cow::Borrowed(values)),
             Values::Int(values) => ValuesRef::Int(Cow::Borrowed(values)),

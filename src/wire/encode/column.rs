@@ -80,12 +80,12 @@ impl TextRef<'_> {
 struct Rows<'a> {
     rows: usize,
     values: usize,
-    validity: Option<BitsRef<'a>>,
+    validity: Option<&'a BitsRef<'a>>,
 }
 
 impl<'a> Rows<'a> {
     /// Writes the null part. A bitmap without a null is left out.
-    fn write(out: &mut Vec<u8>, rows: usize, validity: Option<BitsRef<'a>>) -> Rows<'a> {
+    fn write(out: &mut Vec<u8>, rows: usize, validity: Option<&'a BitsRef<'a>>) -> Rows<'a> {
         let values = validity.map_or(rows, |bits| bits.count_ones());
         if values == rows {
             out.push(0);
@@ -153,7 +153,7 @@ pub(super) fn write(
     row_count: usize,
     ids: &mut impl Iterator<Item = Vec<u32>>,
 ) -> Result<(), EncodeError> {
-    let rows = Rows::write(out, row_count, column.validity);
+    let rows = Rows::write(out, row_count, column.validity.as_ref());
     let shape = || EncodeError::ColumnShape { column: index, rows: row_count };
     match &column.values {
         ValuesRef::Boolean(bits) => pack(rows.indices().map(|row| bits.get(row)), out),

@@ -45,7 +45,7 @@ impl SentDictionary {
 
     /// The connection's id for the key of each row that holds a value, packed; new texts are entered. `None` when a key or an offset
     /// points nowhere or a text is not UTF-8.
-    pub(super) fn translate(&mut self, keys: &[u32], texts: &TextRef<'_>, validity: Option<BitsRef<'_>>) -> Option<Vec<u32>> {
+    pub(super) fn translate(&mut self, keys: &[u32], texts: &TextRef<'_>, validity: Option<&BitsRef<'_>>) -> Option<Vec<u32>> {
         let mut known = vec![UNKNOWN; texts.offsets.len().saturating_sub(1)];
         let mut ids = Vec::with_capacity(keys.len());
         for (row, key) in keys.iter().enumerate() {
