@@ -211,6 +211,13 @@ impl<T: TimedRows> History<T> {
         Some((&entry.batch, (index - entry.first) as usize, visible))
     }
 
+    /// The first row that is not visible, where one was received: certainly the next row, though its time may miss others.
+    #[must_use]
+    pub fn first_hidden(&self) -> Option<(&T, usize)> {
+        let entry = self.entry_of(self.visible_end)?;
+        Some((&entry.batch, (self.visible_end - entry.first) as usize))
+    }
+
     fn entry_of(&self, index: i64) -> Option<&Entry<T>> {
         if index < self.first || index >= self.end {
             return None;

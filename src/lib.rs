@@ -10,7 +10,6 @@ pub mod engine;
 pub mod history;
 pub mod link;
 pub mod market;
-pub mod quality;
 pub mod replay;
 pub mod session;
 pub mod stats;

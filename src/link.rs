@@ -155,18 +155,6 @@ pub struct State {
     pub sql: Option<String>,
     /// Seconds until the next try to reconnect, when disconnected.
     pub retry_seconds: Option<u32>,
-    /// The range was read and holds no row; where the nearest ones are.
-    pub empty: Option<Nearest>,
-}
-
-/// The rows nearest to a range that holds none: decimal nanoseconds, null where there is none on that side.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Nearest {
-    /// The last row before the range.
-    pub before: Option<String>,
-    /// The first row at its end or later.
-    pub after: Option<String>,
 }
 
 /// What the page is doing.
@@ -456,6 +444,18 @@ pub struct Catalogue {
     pub instruments: Vec<InstrumentInfo>,
     /// First nanosecond with data and the first after the last, of the open table and instrument.
     pub bounds: Option<Range>,
+    /// Nearest data around an empty range.
+    pub nearest: Nearest,
+}
+
+/// Data nearest to a range that has none: decimal nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Nearest {
+    /// Last time with data before it.
+    pub before: Option<String>,
+    /// First time with data after it.
+    pub after: Option<String>,
 }
 
 /// A table.

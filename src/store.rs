@@ -9,6 +9,7 @@ pub mod answers;
 mod sql;
 pub mod windows;
 
+pub use answers::Bounds;
 pub use sql::render;
 
 /// Unit of a table's designated timestamp.

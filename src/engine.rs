@@ -1,0 +1,441 @@
+//! The engine composes everything between a socket and a picture, and is driven from outside: the worker of the page, or the
+//! terminal. It does no I/O and reads no clock: inputs are a closed set ([`Input`]), outputs are drained ([`Engine::next_output`]),
+//! and every call is handed the time in microseconds of a monotonic clock.
+//!
+//! Decoding (a socket's message) and applying ([`Input::Turn`]) are separate calls, so that the caller can time them and say so
+//! with [`Engine::measured`].
+//!
+//! ```text
+//!   SocketMessage ▶ session ▶ wire ▶ columnar ▶ market ▶ history          (decode)
+//!   Turn          ▶ history ▶ player ▶ book ▶ ViewFrame, state, counters  (apply)
+//! ```
+
+mod connection;
+mod fetch;
+mod open;
+mod report;
+mod seek;
+
+use std::collections::VecDeque;
+
+use crate::columnar::ArrowByteCounter;
+use crate::history::{History, TimedRows};
+use crate::link::{Catalogue, Command, ErrorJson, FromWorker, InstrumentInfo, Open, Speed, StoreInfo, StoreKind, ToWorker};
+use crate::market::{Binding, Chunk, Feed};
+use crate::replay::Player;
+use crate::replay::clock::Clock;
+use crate::stats::{Counter, Latency};
+use crate::store::{Bounds, Place, TimeUnit};
+use crate::units::{Moment, UnixNanos};
+
+use connection::{Connection, Which};
+use fetch::Fetch;
+use open::Opening;
+use seek::Seek;
+
+/// Bytes of rows kept, unless the user says otherwise.
+pub const HISTORY_BUDGET_BYTES: usize = 96 << 20;
+
+/// Rows applied in one turn at most, so that a turn stays within a frame.
+const ROWS_PER_TURN: u64 = 32_768;
+
+/// Wall time between two looks at the clock while playing.
+const FRAME_MICROS: u64 = 16_000;
+
+/// Everything that can happen to an engine.
+#[derive(Debug)]
+pub enum Input {
+    /// The page (or terminal) says something.
+    Message(ToWorker),
+    /// A socket asked for with [`Output::Connect`] is open.
+    SocketOpened {
+        /// Which.
+        socket: u32,
+    },
+    /// A binary message came.
+    SocketMessage {
+        /// From which.
+        socket: u32,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// A text message came, which the protocol does not have.
+    SocketText {
+        /// From which.
+        socket: u32,
+    },
+    /// A socket is closed, or could not be opened.
+    SocketClosed {
+        /// Which.
+        socket: u32,
+        /// WebSocket close code; 1006 when the connection just ended.
+        code: u16,
+        /// What the other side gave as reason.
+        reason: String,
+    },
+    /// Time passed: apply what is due.
+    Turn,
+}
+
+/// What the engine wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Open a WebSocket with binary messages.
+    Connect {
+        /// Number of the new socket.
+        socket: u32,
+        /// Address.
+        url: String,
+    },
+    /// Send a binary message.
+    Send {
+        /// Over which socket.
+        socket: u32,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// Close a socket; nothing more is wanted from it.
+    Close {
+        /// Which.
+        socket: u32,
+        /// Close code that a page may use: 1000 or 4000 to 4999.
+        code: u16,
+    },
+    /// Tell the page.
+    Post(FromWorker),
+    /// Show a picture: an encoded [`crate::link::ViewFrame`].
+    Frame(Vec<u8>),
+    /// Call again with [`Input::Turn`] at this time, earlier is fine.
+    WakeAt(u64),
+}
+
+/// What a caller timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// One socket message with rows.
+    Decode,
+    /// One turn that applied rows.
+    Apply,
+}
+
+impl TimedRows for Chunk {
+    fn times(&self) -> &[i64] {
+        self.times()
+    }
+    fn bytes(&self) -> usize {
+        usize::try_from(ArrowByteCounter::new().add(self.batch())).unwrap_or(usize::MAX).saturating_add(self.memory_bytes())
+    }
+}
+
+/// What is open: an instrument of a table and the range that is played.
+#[derive(Debug)]
+struct Opened {
+    store: StoreInfo,
+    place: Place,
+    instrument: InstrumentInfo,
+    binding: Binding,
+    feed: Feed,
+    from: UnixNanos,
+    to: UnixNanos,
+    /// Rows of the range and their first and last time.
+    range: Bounds,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    rows: Counter,
+    wire_bytes: Counter,
+    arrow_bytes: Counter,
+    arrow_counter: ArrowByteCounter,
+    events: Counter,
+    out_of_order: u64,
+    decode: Latency,
+    apply: Latency,
+    paint: Latency,
+    frames_painted: u64,
+    frames_conflated: u64,
+    lag_millis: u64,
+    /// Rows, wire bytes, Arrow bytes and events of the last second.
+    rates: [u64; 4],
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Engine {
+    outputs: VecDeque<Output>,
+    stores: Vec<StoreInfo>,
+    store: Option<StoreInfo>,
+    catalogue: Catalogue,
+    control: Connection,
+    data: Connection,
+    next_socket: u32,
+    opening: Option<Opening>,
+    /// What was asked to be opened last: asked again after a reconnect.
+    wanted: Option<Open>,
+    /// The opening of `wanted` failed half-way.
+    reopen: bool,
+    opened: Option<Opened>,
+    history: History<Chunk>,
+    player: Player,
+    fetch: Fetch,
+    seek: Option<Seek>,
+    queued: VecDeque<(u32, Command)>,
+    as_of: Option<Moment>,
+    speed: Speed,
+    playing: bool,
+    clock: Option<Clock>,
+    ended: bool,
+    error: Option<ErrorJson>,
+    failed: bool,
+    retry_at: Option<u64>,
+    retries: u32,
+    sql: Option<String>,
+    tally: Tally,
+    wasm_bytes: Option<u64>,
+    visible: bool,
+    frame: report::FrameState,
+    state_dirty: bool,
+    counters_at: u64,
+    now: u64,
+}
+
+impl Engine {
+    /// An engine that keeps at most so many bytes of rows.
+    #[must_use]
+    pub fn new(history_budget_bytes: usize) -> Engine {
+        Engine {
+            outputs: VecDeque::new(),
+            stores: Vec::new(),
+            store: None,
+            catalogue: Catalogue::default(),
+            control: Connection::new(Which::Control),
+            data: Connection::new(Which::Data),
+            next_socket: 1,
+            opening: None,
+            wanted: None,
+            reopen: false,
+            opened: None,
+            history: History::new(history_budget_bytes),
+            player: Player::new(crate::market::BookKind::L3),
+            fetch: Fetch::default(),
+            seek: None,
+            queued: VecDeque::new(),
+            as_of: None,
+            speed: Speed::default(),
+            playing: false,
+            clock: None,
+            ended: false,
+            error: None,
+            failed: false,
+            retry_at: None,
+            retries: 0,
+            sql: None,
+            tally: Tally::default(),
+            wasm_bytes: None,
+            visible: true,
+            frame: report::FrameState::default(),
+            state_dirty: true,
+            counters_at: 0,
+            now: 0,
+        }
+    }
+
+    /// Takes one input.
+    pub fn handle(&mut self, input: Input, now: u64) {
+        self.now = now;
+        match input {
+            Input::Message(message) => self.message(message, now),
+            Input::SocketOpened { socket } => self.socket_opened(socket, now),
+            Input::SocketMessage { socket, bytes } => self.socket_message(socket, &bytes, now),
+            Input::SocketText { socket } => self.socket_text(socket, now),
+            Input::SocketClosed { socket, code, reason } => self.socket_closed(socket, code, &reason, now),
+            Input::Turn => self.turn(now),
+        }
+    }
+
+    /// The next thing to do, in order; `None` when all is done.
+    pub fn next_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Takes in how long a stage took.
+    pub fn measured(&mut self, stage: Stage, micros: u64) {
+        match stage {
+            Stage::Decode => self.tally.decode.record(micros),
+            Stage::Apply => self.tally.apply.record(micros),
+        }
+    }
+
+    /// Takes in how large the caller's memory is.
+    pub fn set_wasm_bytes(&mut self, bytes: u64) {
+        self.wasm_bytes = Some(bytes);
+    }
+
+    /// The player, for a caller in the same process.
+    #[must_use]
+    pub fn player(&self) -> &Player {
+        &self.player
+    }
+
+    /// Rows decoded so far, so that a caller can tell which messages had some.
+    #[must_use]
+    pub fn rows_decoded(&self) -> u64 {
+        self.tally.rows.total()
+    }
+
+    fn message(&mut self, message: ToWorker, now: u64) {
+        match message {
+            ToWorker::Start { stores } => {
+                self.catalogue.stores.clone_from(&stores);
+                self.stores = stores;
+                self.state_dirty = true;
+            }
+            ToWorker::Request { id, command } => match Command::parse(&command) {
+                Ok(command) => self.command(id, command, now),
+                Err(reason) => self.post(FromWorker::Answer { id, result: Err(reason) }),
+            },
+            ToWorker::GetState { id } => self.answer(id),
+            ToWorker::FrameAck { sequence, paint_micros } => {
+                self.frame.acknowledged(sequence);
+                self.tally.frames_painted += 1;
+                self.tally.paint.record(u64::from(paint_micros));
+            }
+            ToWorker::Visible(visible) => {
+                self.visible = visible;
+                self.frame.changed(&mut self.tally.frames_conflated);
+            }
+        }
+        self.turn(now);
+    }
+
+    fn command(&mut self, id: u32, command: Command, now: u64) {
+        if self.opening.is_some() && !matches!(command, Command::Open(_) | Command::Reconnect) {
+            // What comes while something opens is meant for what will be open.
+            self.queued.push_back((id, command));
+            if self.queued.len() > MAX_QUEUED
+                && let Some((id, _)) = self.queued.pop_front()
+            {
+                self.post(FromWorker::Answer { id, result: Err("too many commands while a place is being opened".to_owned()) });
+            }
+            return;
+        }
+        match command {
+            Command::Open(open) => return self.start_opening(open, vec![id], now),
+            Command::Reconnect => {
+                self.reconnect_now(now);
+                return self.answer(id);
+            }
+            Command::Speed(speed) => {
+                self.speed = speed;
+                self.restart_clock(now);
+                self.state_dirty = true;
+                return self.answer(id);
+            }
+            _ => {}
+        }
+        let Some(opened) = &self.opened else {
+            return self.post(FromWorker::Answer { id, result: Err("nothing is open yet: open a table first".to_owned()) });
+        };
+        let (first, last) = opened.range.times.unwrap_or((opened.from, opened.from));
+        match command {
+            Command::Play => {
+                self.playing = true;
+                self.state_dirty = true;
+                if self.ended && self.seek.is_none() {
+                    self.start_seek(Moment::end_of(first), Vec::new(), now);
+                }
+                self.restart_clock(now);
+                self.answer(id);
+            }
+            Command::Pause => {
+                self.pause();
+                self.answer(id);
+            }
+            Command::Seek(text) => match text.parse::<Moment>() {
+                Ok(moment) => self.start_seek(moment, vec![id], now),
+                Err(error) => self.post(FromWorker::Answer { id, result: Err(format!("seek: {error}")) }),
+            },
+            Command::Home => self.start_seek(Moment::end_of(first), vec![id], now),
+            Command::End => self.start_seek(Moment::end_of(last), vec![id], now),
+            Command::Step(by) => {
+                self.pause();
+                self.start_step(by, id, now);
+            }
+            Command::Open(_) | Command::Reconnect | Command::Speed(_) => {}
+        }
+    }
+
+    fn pause(&mut self) {
+        self.playing = false;
+        self.clock = None;
+        self.tally.lag_millis = 0;
+        self.state_dirty = true;
+    }
+
+    /// The clock runs from the moment shown; while a seek loads it stands.
+    fn restart_clock(&mut self, now: u64) {
+        self.tally.lag_millis = 0;
+        self.clock = match (self.playing && self.seek.is_none() && self.opening.is_none(), self.as_of) {
+            (true, Some(as_of)) => Some(Clock::start(self.speed, now, as_of.time)),
+            _ => None,
+        };
+    }
+
+    fn turn(&mut self, now: u64) {
+        self.keep_connections(now);
+        self.run_control(now);
+        self.run_fetch(now);
+        let more = self.apply(now);
+        // What was applied may have made room, and a seek may need rows or an answer.
+        self.run_fetch(now);
+        self.run_control(now);
+        self.report(now);
+        let wake = if more {
+            now
+        } else if self.clock.is_some() {
+            now + FRAME_MICROS
+        } else {
+            now + report::COUNTERS_MICROS
+        };
+        self.outputs.push_back(Output::WakeAt(wake));
+    }
+
+    fn post(&mut self, message: FromWorker) {
+        self.outputs.push_back(Output::Post(message));
+    }
+
+    /// Something failed that only the user can mend. The last frame stays on screen.
+    fn fail(&mut self, error: ErrorJson) {
+        self.error = Some(error);
+        self.failed = true;
+        self.pause();
+        self.fetch.abandon();
+        let mut waiting = self.seek.take().map(|seek| seek.answers).unwrap_or_default();
+        if let Some(opening) = self.opening.take() {
+            self.reopen = true;
+            waiting.extend(opening.answers);
+        }
+        waiting.extend(std::mem::take(&mut self.queued).into_iter().map(|(id, _)| id));
+        for id in waiting {
+            self.answer(id);
+        }
+    }
+
+    /// Runs what was asked while something opened.
+    fn run_queued(&mut self, now: u64) {
+        for (id, command) in std::mem::take(&mut self.queued) {
+            self.command(id, command, now);
+        }
+    }
+}
+
+/// Commands kept while a place is being opened.
+const MAX_QUEUED: usize = 64;
+
+fn time_unit(kind: &str) -> TimeUnit {
+    if kind.eq_ignore_ascii_case("TIMESTAMP_NS") { TimeUnit::Nanos } else { TimeUnit::Micros }
+}
+
+fn kind_of(store: Option<&StoreInfo>) -> StoreKind {
+    store.map_or(StoreKind::Embedded, |store| store.kind)
+}

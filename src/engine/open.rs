@@ -1,0 +1,447 @@
+//! Opening a place: store, table, binding, instrument, range, and the first moment. What the user did not choose is chosen.
+//!
+//! ```text
+//!   connect ▶ tables ▶ columns (of one table after the other until one has a book) ▶ instruments ▶ bounds ▶ range ▶ seek
+//! ```
+
+use arrow_array::RecordBatch;
+
+use super::{Engine, Opened, kind_of, time_unit};
+use crate::link::{BindingInfo, ErrorJson, InstrumentInfo, Open, Range, StoreInfo, TableInfo};
+use crate::market::{Anchor, Binding, ColumnDecl, Feed};
+use crate::replay::Player;
+use crate::store::{self, AnchorRows, BadName, Bounds, Key, Place, Query, TimeColumn, answers};
+use crate::units::{Moment, NANOS_PER_DAY, UnixNanos};
+
+/// What a control query is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Task {
+    Tables,
+    Columns,
+    Instruments,
+    Bounds,
+    Range,
+    /// The last time with data before an empty range, then the first after it.
+    NearestBefore,
+    NearestAfter,
+    Anchor,
+    FirstRow,
+    Base,
+    Counts {
+        width: i64,
+    },
+}
+
+/// A place on its way to be open.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) open: Open,
+    pub(super) answers: Vec<u32>,
+    /// Tables not tried yet, the next one last.
+    candidates: Vec<TableInfo>,
+    table: Option<TableInfo>,
+    binding: Option<Binding>,
+    time: Option<TimeColumn>,
+    instrument: Option<InstrumentInfo>,
+    range: Option<(UnixNanos, UnixNanos)>,
+}
+
+impl Engine {
+    pub(super) fn start_opening(&mut self, open: Open, answers: Vec<u32>, now: u64) {
+        let store = match &open.source {
+            Some(name) => self.stores.iter().find(|store| store.name == *name),
+            None => self.stores.iter().find(|store| store.default).or(self.stores.first()),
+        };
+        let Some(store) = store.cloned() else {
+            let known = self.stores.iter().map(|store| store.name.as_str()).collect::<Vec<_>>().join(", ");
+            let asked = open.source.clone().unwrap_or_else(|| "any store".to_owned());
+            for id in answers {
+                let result = Err(format!("open: there is no store {asked}; known are: {known}"));
+                self.post(crate::link::FromWorker::Answer { id, result });
+            }
+            return;
+        };
+        if let Err(reason) = open.range.as_ref().map_or(Ok(()), |range| parse_range(range).map(|_| ())) {
+            for id in answers {
+                self.post(crate::link::FromWorker::Answer { id, result: Err(format!("open: {reason}")) });
+            }
+            return;
+        }
+        let mut waiting = answers;
+        if let Some(old) = self.opening.take() {
+            waiting.extend(old.answers);
+        }
+        if let Some(seek) = self.seek.take() {
+            waiting.extend(seek.answers);
+        }
+        self.pause();
+        self.failed = false;
+        self.error = None;
+        self.control.tasks.clear();
+        self.wanted = Some(open.clone());
+        self.opening =
+            Some(Opening { open, answers: waiting, candidates: Vec::new(), table: None, binding: None, time: None, instrument: None, range: None });
+        let same = self.store.as_ref().is_some_and(|old| old.url == store.url);
+        self.store = Some(store);
+        self.state_dirty = true;
+        if same && self.connected() {
+            self.ask(Task::Tables, &Query::Tables);
+        } else {
+            self.connect(now);
+        }
+    }
+
+    /// Both connections are up: go on with what was interrupted.
+    pub(super) fn connected_again(&mut self, now: u64) {
+        self.retries = 0;
+        self.retry_at = None;
+        if self.error.as_ref().is_some_and(|error| error.code == "lost") {
+            self.error = None;
+        }
+        self.state_dirty = true;
+        if let Some(opening) = self.opening.take() {
+            return self.start_opening(opening.open, opening.answers, now);
+        }
+        if self.opened.is_none() || self.reopen {
+            if let Some(open) = self.wanted.clone() {
+                self.start_opening(open, Vec::new(), now);
+            }
+            return;
+        }
+        self.resume_seek(now);
+        self.restart_clock(now);
+    }
+
+    /// Puts a control query into the queue. A name that cannot be quoted fails the opening.
+    pub(super) fn ask(&mut self, task: Task, query: &Query) {
+        match store::render(query, kind_of(self.store.as_ref())) {
+            Ok(sql) => self.control.tasks.push_back((task, sql)),
+            Err(error) => self.bad_name(&error),
+        }
+    }
+
+    pub(super) fn bad_name(&mut self, error: &BadName) {
+        let place = self.store.as_ref().map(|store| store.name.clone()).unwrap_or_default();
+        self.fail(ErrorJson { code: "name".to_owned(), what: error.to_string(), place, todo: "Choose another table or symbol".to_owned() });
+    }
+
+    pub(super) fn answered(&mut self, task: Task, answer: &[RecordBatch], now: u64) {
+        let result = match task {
+            Task::Tables => answers::tables(answer).map(|tables| self.got_tables(tables, now)),
+            Task::Columns => answers::columns(answer).map(|columns| self.got_columns(&columns, now)),
+            Task::Instruments => self.read_instruments(answer).map(|instruments| self.got_instruments(instruments, now)),
+            Task::Bounds => answers::bounds(answer).map(|bounds| self.got_bounds(bounds, now)),
+            Task::Range => answers::bounds(answer).map(|bounds| self.got_range(bounds, now)),
+            Task::NearestBefore => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, true, now)),
+            Task::NearestAfter => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, false, now)),
+            Task::Anchor => answers::anchor(answer).map(|anchor| self.got_anchor(anchor, now)),
+            Task::FirstRow => answers::bounds(answer).map(|bounds| self.got_first_row(bounds, now)),
+            Task::Base => answers::bounds(answer).map(|bounds| self.got_base(bounds, now)),
+            Task::Counts { width } => {
+                let from = self.opened.as_ref().map_or(UnixNanos(0), |opened| opened.from);
+                answers::counts(answer, from, width).map(|counts| self.fetch.counts = Some(counts))
+            }
+        };
+        if let Err(error) = result {
+            let place = self.place_text();
+            let todo = "The store answers in a form this version does not know; choose another table or store";
+            self.fail(ErrorJson { code: "answer".to_owned(), what: format!("{task:?}: {error}"), place, todo: todo.to_owned() });
+        }
+        self.turn_state(now);
+    }
+
+    pub(super) fn task_failed(&mut self, task: Task, status: u8, message: &str, now: u64) {
+        // Counts only help to plan: without them windows are cut by rows.
+        if !matches!(task, Task::Counts { .. }) {
+            let what = format!("The store refused a query while {}: {message}", doing(&task));
+            let place = format!("{}, status 0x{status:02x}", self.place_text());
+            self.fail(ErrorJson { code: "query".to_owned(), what, place, todo: "Choose another table, or try again with Reconnect".to_owned() });
+        }
+        self.turn_state(now);
+    }
+
+    pub(super) fn place_text(&self) -> String {
+        let store = self.store.as_ref().map_or("no store", |store: &StoreInfo| store.name.as_str());
+        let opening = self.opening.as_ref().and_then(|opening| opening.table.as_ref()).map(|table| table.name.as_str());
+        match opening.or(self.opened.as_ref().map(|opened| opened.place.table.as_str())) {
+            Some(table) => format!("store {store}, table {table}"),
+            None => format!("store {store}"),
+        }
+    }
+
+    fn give_up(&mut self, code: &str, what: String, todo: &str) {
+        let place = self.place_text();
+        self.fail(ErrorJson { code: code.to_owned(), what, place, todo: todo.to_owned() });
+    }
+
+    fn got_tables(&mut self, tables: Vec<TableInfo>, _now: u64) {
+        let Some(opening) = &mut self.opening else { return };
+        // Reasons found before stay: columns do not change under a name.
+        let known = std::mem::take(&mut self.catalogue.tables);
+        self.catalogue.tables = tables;
+        for table in &mut self.catalogue.tables {
+            if table.reason.is_none() {
+                table.reason =
+                    known.iter().find(|old| old.name == table.name && old.designated == table.designated).and_then(|old| old.reason.clone());
+            }
+        }
+        match opening.open.table.clone() {
+            Some(name) => match self.catalogue.tables.iter().find(|table| table.name == name) {
+                Some(table) => opening.candidates = vec![table.clone()],
+                None => {
+                    let known = self.catalogue.tables.iter().map(|table| table.name.as_str()).take(10).collect::<Vec<_>>().join(", ");
+                    let what = format!("There is no table {name} in the store; it has: {known}");
+                    return self.give_up("table", what, "Choose another table");
+                }
+            },
+            None => {
+                opening.candidates = self.catalogue.tables.iter().filter(|table| table.reason.is_none()).cloned().collect();
+                opening.candidates.reverse();
+            }
+        }
+        self.next_candidate();
+    }
+
+    fn next_candidate(&mut self) {
+        let Some(opening) = &mut self.opening else { return };
+        let Some(table) = opening.candidates.pop() else {
+            let importing: Vec<_> = self
+                .store
+                .iter()
+                .flat_map(|store| &store.importing)
+                .filter(|import| import.error.is_none())
+                .map(|import| import.table.clone())
+                .collect();
+            let reasons = self.catalogue.tables.iter().filter_map(|table| table.reason.clone()).take(3).collect::<Vec<_>>().join("; ");
+            return match (importing.is_empty(), reasons.is_empty()) {
+                (false, _) => self.give_up("importing", format!("Still importing {}", importing.join(", ")), "It opens by itself when it is ready"),
+                (true, true) => self.give_up("table", "The store holds no table".to_owned(), "Choose another store, or serve a file"),
+                (true, false) => {
+                    self.give_up("binding", format!("No table of the store holds a book: {reasons}"), "Choose another store, or serve another file")
+                }
+            };
+        };
+        let query = Query::Columns { table: table.name.clone() };
+        opening.table = Some(table);
+        self.ask(Task::Columns, &query);
+    }
+
+    fn got_columns(&mut self, columns: &[answers::NamedColumn], _now: u64) {
+        let Some(opening) = &mut self.opening else { return };
+        let Some(table) = opening.table.clone() else { return };
+        let declared: Vec<_> = columns.iter().map(|column| ColumnDecl { name: column.name.clone(), kind: column.kind.clone() }).collect();
+        let binding = match Binding::bind(&table.name, &declared, table.designated.as_deref()) {
+            Ok(binding) => binding,
+            Err(reason) => {
+                let reason = reason.to_string();
+                if let Some(listed) = self.catalogue.tables.iter_mut().find(|listed| listed.name == table.name) {
+                    listed.reason = Some(reason.clone());
+                }
+                if opening.open.table.is_some() {
+                    return self.give_up("binding", reason, "Choose a table with a book");
+                }
+                return self.next_candidate();
+            }
+        };
+        let kind = columns.iter().find(|column| column.name == binding.time).map_or("", |column| column.kind.as_str());
+        opening.time = Some(TimeColumn { name: binding.time.clone(), unit: time_unit(kind) });
+        let key: Vec<_> = [&binding.symbol, &binding.publisher, &binding.instrument].into_iter().flatten().cloned().collect();
+        opening.binding = Some(binding);
+        if key.is_empty() {
+            let rows = table.rows.unwrap_or(0);
+            let instrument = InstrumentInfo { symbol: table.name.clone(), rows, ..InstrumentInfo::default() };
+            return self.got_instruments(vec![instrument], _now);
+        }
+        self.ask(Task::Instruments, &Query::Instruments { table: table.name, key });
+    }
+
+    fn read_instruments(&self, answer: &[RecordBatch]) -> Result<Vec<InstrumentInfo>, answers::BadAnswer> {
+        let binding = self.opening.as_ref().and_then(|opening| opening.binding.as_ref());
+        let name = |column: fn(&Binding) -> Option<&String>| binding.and_then(column).map(String::as_str);
+        answers::instruments(answer, name(|b| b.symbol.as_ref()), name(|b| b.publisher.as_ref()), name(|b| b.instrument.as_ref()))
+    }
+
+    fn got_instruments(&mut self, instruments: Vec<InstrumentInfo>, _now: u64) {
+        let Some(opening) = &mut self.opening else { return };
+        let open = &opening.open;
+        let wanted = |instrument: &&InstrumentInfo| {
+            open.symbols.first().is_none_or(|symbol| *symbol == instrument.symbol)
+                && open.publisher.is_none_or(|publisher| instrument.publisher == Some(publisher))
+                && open.instrument.as_ref().is_none_or(|id| instrument.instrument.as_ref() == Some(id))
+        };
+        let found = instruments.iter().find(wanted).cloned();
+        let asked = open.symbols.first().cloned();
+        let known = instruments.iter().map(|instrument| instrument.symbol.as_str()).take(10).collect::<Vec<_>>().join(", ");
+        self.catalogue.instruments = instruments;
+        match (found, asked) {
+            (Some(instrument), _) => {
+                opening.instrument = Some(instrument);
+                self.ask_bounds(Task::Bounds, None, None);
+            }
+            (None, Some(symbol)) => {
+                self.give_up("symbol", format!("The table has no instrument {symbol} as asked for; it has: {known}"), "Choose another instrument")
+            }
+            (None, None) => self.give_up("empty", "The table is empty".to_owned(), "Choose another table"),
+        }
+    }
+
+    fn ask_bounds(&mut self, task: Task, from: Option<UnixNanos>, to: Option<UnixNanos>) {
+        if let Some(place) = self.opening_place() {
+            self.ask(task, &Query::Bounds { place, from, to });
+        }
+    }
+
+    fn opening_place(&self) -> Option<Place> {
+        let opening = self.opening.as_ref()?;
+        let (binding, instrument) = (opening.binding.as_ref()?, opening.instrument.as_ref()?);
+        let id = instrument.instrument.as_ref().and_then(|id| id.parse().ok());
+        let key = Key {
+            symbol: binding.symbol.clone().map(|column| (column, instrument.symbol.clone())),
+            publisher: binding.publisher.clone().zip(instrument.publisher),
+            instrument: binding.instrument.clone().zip(id),
+        };
+        Some(Place { table: opening.table.as_ref()?.name.clone(), time: opening.time.clone()?, key })
+    }
+
+    fn got_bounds(&mut self, bounds: Bounds, now: u64) {
+        let Some(opening) = &mut self.opening else { return };
+        let Some((first, last)) = bounds.times else {
+            return self.give_up("empty", "The instrument has no rows".to_owned(), "Choose another instrument");
+        };
+        self.catalogue.bounds = Some(Range { from: first.to_string(), to: last.0.saturating_add(1).to_string() });
+        let asked = opening.open.range.as_ref().and_then(|range| parse_range(range).ok());
+        let (from, to) = asked.unwrap_or_else(|| last_day(last));
+        opening.range = Some((from, to));
+        if from <= first && last < to {
+            return self.got_range(bounds, now);
+        }
+        self.ask_bounds(Task::Range, Some(from), Some(to));
+    }
+
+    fn got_range(&mut self, range: Bounds, now: u64) {
+        let Some(place) = self.opening_place() else { return };
+        let Some(opening) = self.opening.take() else { return };
+        self.reopen = false;
+        let (Some(binding), Some(instrument), Some((from, to)), Some(store)) =
+            (opening.binding, opening.instrument, opening.range, self.store.clone())
+        else {
+            return;
+        };
+        // From here on the old place is gone; its last frame stays until the new one has a book.
+        self.player = Player::new(binding.kind);
+        self.history.begin(from, 0);
+        self.history.finish();
+        self.fetch.restart();
+        self.abandon_window();
+        self.ended = false;
+        self.as_of = None;
+        self.opened = Some(Opened { store, place, instrument, feed: Feed::new(&binding), binding, from, to, range });
+        self.state_dirty = true;
+        let Some((first, _)) = range.times else {
+            self.as_of = Some(Moment::before(from));
+            self.seek = None;
+            for id in opening.answers {
+                self.answer(id);
+            }
+            return self.ask_nearest();
+        };
+        let at = opening.open.at.as_ref().and_then(|at| at.parse().ok()).unwrap_or(Moment::end_of(first));
+        self.start_seek(at, opening.answers, now);
+        self.ask_counts();
+        self.run_queued(now);
+    }
+
+    fn ask_counts(&mut self) {
+        let Some(opened) = &self.opened else { return };
+        let width = store::windows::bucket_width(opened.from, opened.to);
+        let query = Query::Counts { place: opened.place.clone(), from: opened.from, to: opened.to, width };
+        self.ask(Task::Counts { width }, &query);
+    }
+
+    fn ask_nearest(&mut self) {
+        let Some(opened) = &self.opened else { return };
+        let before = Query::Bounds { place: opened.place.clone(), from: None, to: Some(opened.from) };
+        let after = Query::Bounds { place: opened.place.clone(), from: Some(opened.to), to: None };
+        self.catalogue.nearest = Default::default();
+        self.ask(Task::NearestBefore, &before);
+        self.ask(Task::NearestAfter, &after);
+    }
+
+    fn got_nearest(&mut self, bounds: Bounds, before: bool, now: u64) {
+        let time = bounds.times.map(|(first, last)| if before { last } else { first }.to_string());
+        if before {
+            self.catalogue.nearest.before = time;
+        } else {
+            self.catalogue.nearest.after = time;
+            let Some(opened) = &self.opened else { return };
+            let what = format!("No events between {} and {}", crate::units::iso(opened.from), crate::units::iso(opened.to));
+            let place = self.place_text();
+            let todo = "Choose another range; the nearest data is offered".to_owned();
+            self.error = Some(ErrorJson { code: "empty".to_owned(), what, place, todo });
+            self.run_queued(now);
+        }
+        self.state_dirty = true;
+    }
+
+    /// Why the table that is being opened, or is open, is read as it is.
+    pub(super) fn binding_info(&self) -> Option<BindingInfo> {
+        if let Some(opened) = &self.opened {
+            return Some(opened.binding.info());
+        }
+        let error = self.error.as_ref().filter(|error| error.code == "binding")?;
+        Some(BindingInfo { reason: Some(error.what.clone()), ..BindingInfo::default() })
+    }
+
+    /// Which rows a book can begin at, in the open table.
+    pub(super) fn anchor_rows(&self) -> AnchorRows {
+        let flags = |binding: &Binding| binding.roles.get("flags").cloned();
+        match self.opened.as_ref().map(|opened| (&opened.binding, &opened.binding.anchor)) {
+            Some((_, Anchor::MboSnapshot { action, flags })) => AnchorRows::Snapshots { action: action.clone(), flags: flags.clone() },
+            Some((binding, Anchor::LastRow)) => AnchorRows::GroupEnds { flags: flags(binding) },
+            None => AnchorRows::GroupEnds { flags: None },
+        }
+    }
+
+    /// After a failure everything that was open can be opened again.
+    pub(super) fn remember_for_reconnect(&mut self) {
+        if let Some(opened) = &self.opened {
+            self.wanted = Some(Open {
+                source: Some(opened.store.name.clone()),
+                table: Some(opened.place.table.clone()),
+                symbols: vec![opened.instrument.symbol.clone()],
+                publisher: opened.instrument.publisher,
+                instrument: opened.instrument.instrument.clone(),
+                range: Some(Range { from: opened.from.to_string(), to: opened.to.to_string() }),
+                at: self.as_of.map(|moment| moment.to_string()),
+            });
+        }
+    }
+
+    pub(super) fn turn_state(&mut self, _now: u64) {
+        self.state_dirty = true;
+    }
+}
+
+fn doing(task: &Task) -> &'static str {
+    match task {
+        Task::Tables => "listing its tables",
+        Task::Columns => "reading the columns of a table",
+        Task::Instruments => "listing the instruments",
+        Task::Bounds | Task::Range | Task::NearestBefore | Task::NearestAfter => "looking for the first and last time",
+        Task::Anchor | Task::FirstRow => "looking for where the book begins",
+        Task::Base => "counting events",
+        Task::Counts { .. } => "counting rows per bucket",
+    }
+}
+
+fn parse_range(range: &Range) -> Result<(UnixNanos, UnixNanos), String> {
+    let time = |text: &str| text.parse::<UnixNanos>().map_err(|error| format!("range: {error}"));
+    let (from, to) = (time(&range.from)?, time(&range.to)?);
+    if from < to { Ok((from, to)) } else { Err(format!("range: {from} is not before {to}")) }
+}
+
+/// The UTC day that holds a time.
+fn last_day(time: UnixNanos) -> (UnixNanos, UnixNanos) {
+    let from = time.0 - time.0.rem_euclid(NANOS_PER_DAY);
+    (UnixNanos(from), UnixNanos(from.saturating_add(NANOS_PER_DAY)))
+}

@@ -1,0 +1,381 @@
+//! Seeks and steps: find the nearest state at or before the target, then roll forward. The state after a seek is the state after
+//! playing there.
+//!
+//! Order of preference: the current book and the rows in history; a state from which history holds every row; the newest of the
+//! current book, a checkpoint and an anchor found by query. Where the feed has no anchor the book begins at the first row within
+//! a day before the range, and is partial.
+
+use super::{Engine, ROWS_PER_TURN};
+use crate::link::ErrorJson;
+use crate::replay::{ApplyError, Outcome, Target};
+use crate::store::{Bounds, Query};
+use crate::units::{Moment, NANOS_PER_DAY, Place, UnixNanos};
+
+use super::open::Task;
+
+/// Anchors tried one before the other while no whole event group is found behind them.
+const MAX_ANCHORS: u32 = 64;
+
+/// An anchor is looked for so far before the range: a week holds the snapshot before any weekend, and bounds the scan.
+const ANCHOR_REACH_NANOS: i64 = 7 * NANOS_PER_DAY;
+
+#[derive(Debug)]
+pub(super) struct Seek {
+    goal: Goal,
+    stage: Stage,
+    /// Requests answered when it is done.
+    pub(super) answers: Vec<u32>,
+    /// The anchor query looks before this time.
+    anchor_before: UnixNanos,
+    anchors: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// Show this moment.
+    Moment(Moment),
+    /// One group forward from where the book is.
+    Forward,
+    /// To the group before the one that ended at this moment.
+    Back(Moment),
+}
+
+impl Goal {
+    fn target(self) -> Target {
+        match self {
+            Goal::Moment(moment) | Goal::Back(moment) => Target::Moment(moment),
+            Goal::Forward => Target::All,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Waiting for the anchor, or for the first row where there is none.
+    Anchor,
+    /// Waiting for how many rows lie between the range's start and this time.
+    Base(UnixNanos),
+    /// Rolling forward.
+    Rolling,
+}
+
+impl Seek {
+    /// The moment that is sought; a step has none.
+    pub(super) fn moment(&self) -> Option<Moment> {
+        match self.goal {
+            Goal::Moment(moment) => Some(moment),
+            Goal::Forward | Goal::Back(_) => None,
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn start_seek(&mut self, moment: Moment, mut answers: Vec<u32>, now: u64) {
+        if let Some(old) = self.seek.take() {
+            answers.extend(old.answers);
+        }
+        let Some(opened) = &self.opened else { return };
+        // A moment outside the range is the range's nearest: the book before its first event, or after its last.
+        let clamped = match moment {
+            moment if moment.time < opened.from => Moment::before(opened.from),
+            moment if moment.time >= opened.to => Moment::end_of(UnixNanos(opened.to.0.saturating_sub(1))),
+            moment => moment,
+        };
+        self.ended = false;
+        self.begin(Goal::Moment(clamped), answers, now);
+    }
+
+    pub(super) fn start_step(&mut self, by: i8, id: u32, now: u64) {
+        let mut answers = vec![id];
+        if let Some(old) = self.seek.take() {
+            answers.extend(old.answers);
+        }
+        self.ended = false;
+        if by > 0 {
+            self.seek = Some(Seek { goal: Goal::Forward, stage: Stage::Rolling, answers, anchor_before: UnixNanos(i64::MAX), anchors: 0 });
+            return;
+        }
+        if self.player.applied() <= 0 {
+            // Nothing of the range is applied: there is no group to go back over.
+            return self.finish_seek(answers, self.as_of, now);
+        }
+        if self.player.undo() {
+            return self.finish_seek(answers, self.position(), now);
+        }
+        let Some(time) = self.player.last_time() else { return self.finish_seek(answers, self.as_of, now) };
+        let k = self.player.applied() - self.history.lower_bound(time);
+        let place = u32::try_from(k - 1).ok().filter(|k| *k > 0).map_or(Place::Before, Place::After);
+        self.begin(Goal::Back(Moment { time, place }), answers, now);
+    }
+
+    fn begin(&mut self, goal: Goal, answers: Vec<u32>, now: u64) {
+        let target = goal.target();
+        let anchor_before = match target {
+            Target::Moment(Moment { time, place: Place::Before }) => time,
+            Target::Moment(Moment { time, .. }) => UnixNanos(time.0.saturating_add(1)),
+            _ => UnixNanos(i64::MAX),
+        };
+        self.control.tasks.retain(|(task, _)| !matches!(task, Task::Anchor | Task::FirstRow | Task::Base));
+        self.clock = None;
+        self.state_dirty = true;
+        let mut seek = Seek { goal, stage: Stage::Rolling, answers, anchor_before, anchors: 0 };
+        let time = match target {
+            Target::Moment(moment) => moment.time,
+            _ => UnixNanos(i64::MAX),
+        };
+        let forward = self.position().is_none_or(|position| target.includes(self.player.applied(), position));
+        let in_history = self.history.start() <= time && (self.history.complete_to() > time || self.history.ended()) && self.as_of.is_some();
+        let near = in_history && (forward || self.player.rewind(&self.history, &target));
+        if !near {
+            seek.stage = Stage::Anchor;
+        }
+        self.seek = Some(seek);
+        if !near {
+            self.ask_anchor();
+        }
+        self.turn_state(now);
+    }
+
+    fn ask_anchor(&mut self) {
+        let (rows, floor) = (self.anchor_rows(), self.range_start_less(ANCHOR_REACH_NANOS));
+        let (Some(seek), Some(opened)) = (&mut self.seek, &self.opened) else { return };
+        seek.stage = Stage::Anchor;
+        let query = Query::Anchor { place: opened.place.clone(), rows, from: floor, to: seek.anchor_before };
+        self.ask(Task::Anchor, &query);
+    }
+
+    fn range_start_less(&self, nanos: i64) -> UnixNanos {
+        UnixNanos(self.opened.as_ref().map_or(0, |opened| opened.from.0.saturating_sub(nanos)))
+    }
+
+    pub(super) fn got_anchor(&mut self, anchor: Option<UnixNanos>, now: u64) {
+        let floor = self.range_start_less(NANOS_PER_DAY);
+        let Some(seek) = &self.seek else { return };
+        let target = seek.goal.target();
+        if seek.anchors == 0 {
+            // The current run may be the nearest: it is at or before the target, and no anchor lies between.
+            let position = self.position();
+            let forward = position
+                .is_some_and(|position| target.includes(self.player.applied(), position) && anchor.is_none_or(|anchor| anchor <= position.time));
+            if forward && self.player.last_time().is_some() {
+                return self.roll();
+            }
+            let kept = self.player.checkpoint_before(&target).filter(|kept| anchor.is_none_or(|anchor| kept.time >= anchor)).cloned();
+            if let Some(kept) = kept {
+                let (time, first_of_time) = (kept.time, kept.first_of_time);
+                if self.player.begin_at(kept) {
+                    self.restart_run(time, first_of_time);
+                    return self.roll();
+                }
+            }
+        }
+        match anchor {
+            Some(anchor) => self.begin_run_at(anchor, now),
+            None => {
+                let (Some(opened), Some(seek)) = (&self.opened, &self.seek) else { return };
+                let query = Query::Bounds { place: opened.place.clone(), from: Some(floor), to: Some(seek.anchor_before) };
+                self.ask(Task::FirstRow, &query);
+            }
+        }
+    }
+
+    pub(super) fn got_first_row(&mut self, bounds: Bounds, now: u64) {
+        let Some(opened) = &self.opened else { return };
+        // Without any row before the target the book is empty there.
+        let start = bounds.times.map_or(opened.from, |(first, _)| first);
+        if let Some(seek) = &mut self.seek {
+            seek.anchors = MAX_ANCHORS;
+        }
+        self.begin_run_at(start, now);
+    }
+
+    fn begin_run_at(&mut self, start: UnixNanos, now: u64) {
+        let (Some(opened), Some(seek)) = (&self.opened, &mut self.seek) else { return };
+        if start == opened.from {
+            return self.got_base_rows(start, 0);
+        }
+        seek.stage = Stage::Base(start);
+        let (from, to) = (start.min(opened.from), start.max(opened.from));
+        let query = Query::Bounds { place: opened.place.clone(), from: Some(from), to: Some(to) };
+        self.ask(Task::Base, &query);
+        self.turn_state(now);
+    }
+
+    pub(super) fn got_base(&mut self, bounds: Bounds, _now: u64) {
+        let (Some(opened), Some(seek)) = (&self.opened, &self.seek) else { return };
+        let Stage::Base(start) = seek.stage else { return };
+        let rows = i64::try_from(bounds.rows).unwrap_or(i64::MAX);
+        let index = if start < opened.from { -rows } else { rows };
+        self.got_base_rows(start, index);
+    }
+
+    fn got_base_rows(&mut self, start: UnixNanos, index: i64) {
+        self.player.begin_empty(start, index);
+        self.restart_run(start, index);
+        self.roll();
+    }
+
+    fn restart_run(&mut self, time: UnixNanos, index: i64) {
+        self.abandon_window();
+        self.history.begin(time, index);
+        self.fetch.restart();
+    }
+
+    fn roll(&mut self) {
+        if let Some(seek) = &mut self.seek {
+            seek.stage = Stage::Rolling;
+        }
+    }
+
+    /// Whether a seek waits for rows.
+    pub(super) fn seeking_rows(&self) -> bool {
+        self.seek.as_ref().is_some_and(|seek| seek.stage == Stage::Rolling)
+    }
+
+    /// After a reconnect: what was asked over the old connection is asked again.
+    pub(super) fn resume_seek(&mut self, now: u64) {
+        if let Some(seek) = self.seek.take() {
+            match (seek.goal, seek.stage) {
+                (_, Stage::Rolling) => self.seek = Some(seek),
+                (goal, _) => self.begin(goal, seek.answers, now),
+            }
+        }
+    }
+
+    /// The moment that the book stands at by what was applied: after the last event with that time where all of them are.
+    pub(super) fn position(&self) -> Option<Moment> {
+        let opened = self.opened.as_ref()?;
+        let Some(time) = self.player.last_time() else {
+            return Some(Moment::before(self.history.start().max(opened.from)));
+        };
+        let applied = self.player.applied();
+        let all = self.history.upper_bound(time) == applied && (self.history.complete_to() > time || self.history.ended());
+        if all {
+            return Some(Moment::end_of(time));
+        }
+        let k = u32::try_from(applied - self.history.lower_bound(time)).unwrap_or(u32::MAX - 1);
+        Some(Moment { time, place: Place::After(k.clamp(1, u32::MAX - 1)) })
+    }
+
+    /// Applies what is due. True when there is more to do at once.
+    pub(super) fn apply(&mut self, now: u64) -> bool {
+        if self.failed || self.opened.is_none() {
+            return false;
+        }
+        match &self.seek {
+            Some(seek) if seek.stage != Stage::Rolling => false,
+            Some(seek) => {
+                let (goal, groups) = (seek.goal, if seek.goal == Goal::Forward { 1 } else { u64::MAX });
+                match self.player.advance(&self.history, &goal.target(), ROWS_PER_TURN, groups) {
+                    Err(error) => self.apply_failed(&error),
+                    Ok(done) => {
+                        self.tally.events.add(done.rows);
+                        let finished = match done.outcome {
+                            Outcome::More => goal == Goal::Forward && done.groups > 0,
+                            Outcome::Starved => false,
+                            Outcome::Reached | Outcome::Ended => true,
+                        };
+                        if finished {
+                            self.seek_reached(done.outcome, now);
+                        }
+                        return done.outcome == Outcome::More && !finished;
+                    }
+                }
+                false
+            }
+            None => self.play(now),
+        }
+    }
+
+    fn play(&mut self, now: u64) -> bool {
+        let (Some(clock), Some(opened)) = (self.clock, &self.opened) else { return false };
+        let end = UnixNanos(opened.to.0.saturating_sub(1));
+        let scheduled = clock.scheduled(now).map(|time| time.min(end));
+        let target = scheduled.map_or(Target::All, |time| Target::Moment(Moment::end_of(time)));
+        let done = match self.player.advance(&self.history, &target, ROWS_PER_TURN, u64::MAX) {
+            Ok(done) => done,
+            Err(error) => {
+                self.apply_failed(&error);
+                return false;
+            }
+        };
+        self.tally.events.add(done.rows);
+        let reached = match (done.outcome, scheduled) {
+            (Outcome::Reached, Some(time)) => Some(Moment::end_of(time)),
+            (Outcome::Ended, Some(time)) if time < end => Some(Moment::end_of(time)),
+            _ => self.position(),
+        };
+        // The clock never shows a time before the one it showed.
+        if let Some(reached) = reached
+            && self.as_of.is_none_or(|shown| reached > shown)
+        {
+            self.as_of = Some(reached);
+        }
+        if let (Some(clock), Some(as_of)) = (&mut self.clock, self.as_of) {
+            self.tally.lag_millis = clock.reached(as_of.time, now);
+        }
+        let at_end = done.outcome == Outcome::Ended && scheduled.is_none_or(|time| time >= self.last_time());
+        if at_end {
+            self.ended = true;
+            self.as_of = Some(Moment::end_of(self.last_time()));
+            self.pause();
+        }
+        self.frame.changed(&mut self.tally.frames_conflated);
+        done.outcome == Outcome::More
+    }
+
+    fn last_time(&self) -> UnixNanos {
+        self.opened.as_ref().map_or(UnixNanos(0), |opened| opened.range.times.map_or(opened.from, |(_, last)| last))
+    }
+
+    fn seek_reached(&mut self, outcome: Outcome, now: u64) {
+        let Some(seek) = self.seek.take() else { return };
+        let nothing_whole = self.player.last_time().is_none() && seek.goal != Goal::Forward;
+        let run_start = self.history.start();
+        if nothing_whole && seek.anchors < MAX_ANCHORS && outcome == Outcome::Reached && self.opened.is_some() {
+            // The anchor's own group ends behind the target, so the book begins at one before.
+            let anchors = seek.anchors + 1;
+            self.seek = Some(Seek { anchor_before: run_start, anchors, ..seek });
+            return self.ask_anchor();
+        }
+        let as_of = match seek.goal {
+            Goal::Moment(moment) => Some(moment),
+            Goal::Forward | Goal::Back(_) => self.position(),
+        };
+        if outcome == Outcome::Ended && matches!(seek.goal, Goal::Forward) {
+            self.ended = true;
+        }
+        if let Goal::Moment(moment) = seek.goal
+            && moment.time >= self.last_time()
+            && moment.place == Place::End
+        {
+            self.ended = true;
+            if self.playing {
+                self.pause();
+            }
+        }
+        self.finish_seek(seek.answers, as_of, now);
+    }
+
+    fn finish_seek(&mut self, answers: Vec<u32>, as_of: Option<Moment>, now: u64) {
+        self.as_of = as_of;
+        self.state_dirty = true;
+        self.frame.changed(&mut self.tally.frames_conflated);
+        self.restart_clock(now);
+        for id in answers {
+            self.answer(id);
+        }
+    }
+
+    fn apply_failed(&mut self, error: &ApplyError) {
+        let place = self.place_text();
+        let todo = "The book is shown as it was before; seek to another moment, or open another range";
+        self.fail(ErrorJson { code: "data".to_owned(), what: format!("The feed cannot be replayed exactly: {error}"), place, todo: todo.to_owned() });
+        // The book is in the middle of a group: the next seek builds it anew.
+        let start = self.history.start();
+        self.player.begin_empty(start, self.history.first());
+        self.history.begin(start, self.history.first());
+        self.history.finish();
+        self.as_of = None;
+    }
+}
