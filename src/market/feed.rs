@@ -5,7 +5,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use super::binding::{Binding, Body as Columns, LevelColumns};
 use super::chunk::{Body, Chunk};
 use super::error::MarketError;
-use super::levels::{ArraySide, FlatLevel, Levels};
+use super::levels::{ArrayLevels, ArraySide, FlatLevel, Levels};
 use super::numbers::Integers;
 use super::words::{WordReader, Words};
 use crate::units::Scale;
@@ -117,7 +117,7 @@ impl Feed {
                     Ok(side)
                 };
                 let (bids, asks) = (side(*bids, *bid_counts)?, side(*asks, *ask_counts)?);
-                Body::Depth(Levels::Arrays { bids, asks })
+                Body::Depth(Levels::Arrays(Box::new(ArrayLevels { bids, asks })))
             }
         };
         // Every column at the largest scale that one of them needs; a column read early may have been read at a smaller one.
@@ -135,8 +135,8 @@ impl Feed {
                     level.size.lift(name(Some(columns.size)), sizes.scale)?;
                 }
             }
-            (Body::Depth(Levels::Arrays { bids, asks }), Columns::Arrays { bids: bid_column, asks: ask_column, .. }) => {
-                for (side, column) in [(bids, bid_column), (asks, ask_column)] {
+            (Body::Depth(Levels::Arrays(sides)), Columns::Arrays { bids: bid_column, asks: ask_column, .. }) => {
+                for (side, column) in [(&mut sides.bids, bid_column), (&mut sides.asks, ask_column)] {
                     side.prices.lift(name(Some(*column)), prices.scale)?;
                     side.sizes.lift(name(Some(*column)), sizes.scale)?;
                 }

@@ -14,7 +14,14 @@ use crate::units::{Price, Scale, Size};
 #[derive(Debug)]
 pub(super) enum Levels {
     Flat { bids: Vec<FlatLevel>, asks: Vec<FlatLevel> },
-    Arrays { bids: ArraySide, asks: ArraySide },
+    Arrays(Box<ArrayLevels>),
+}
+
+/// Both sides of all rows.
+#[derive(Debug)]
+pub(super) struct ArrayLevels {
+    pub(super) bids: ArraySide,
+    pub(super) asks: ArraySide,
 }
 
 /// One level of one side: a column for each number.
@@ -54,7 +61,8 @@ impl Levels {
                 }
                 out.capacity = bids.len() as u32;
             }
-            Levels::Arrays { bids, asks } => {
+            Levels::Arrays(sides) => {
+                let ArrayLevels { bids, asks } = &**sides;
                 for (side, out) in [(bids, &mut out.bids), (asks, &mut out.asks)] {
                     out.extend(side.range(row).filter_map(|at| {
                         let count = side.counts.as_ref().map(|counts| counts[at]).filter(|count| *count != NONE);
@@ -70,7 +78,7 @@ impl Levels {
     pub(super) fn depth(&self) -> u32 {
         match self {
             Levels::Flat { bids, .. } => bids.len() as u32,
-            Levels::Arrays { bids, asks } => bids.depth().max(asks.depth()),
+            Levels::Arrays(sides) => sides.bids.depth().max(sides.asks.depth()),
         }
     }
 
@@ -82,7 +90,7 @@ impl Levels {
                 .chain(asks)
                 .map(|level| level.price.owned_bytes() + level.size.owned_bytes() + level.count.as_ref().map_or(0, Integers::owned_bytes))
                 .sum(),
-            Levels::Arrays { bids, asks } => [bids, asks]
+            Levels::Arrays(sides) => [&sides.bids, &sides.asks]
                 .iter()
                 .map(|side| {
                     let counts = side.counts.as_ref().map_or(0, |counts| counts.capacity() * size_of::<i64>());
