@@ -109,3 +109,10 @@ lay_out_page() {
   fi
   "$generator" "$module" "$page" "${files[@]}"
 }
+
+# The page from its sources to what a browser loads. Needs page_env.
+build_page() {
+  step "building the page's module" build_module || return 1
+  step "building the bindings generator" build_bindgen || return 1
+  step "laying out the page" lay_out_page
+}

@@ -1,0 +1,85 @@
+//! The tests, by what they show.
+
+mod books;
+mod counting;
+mod faults;
+mod opening;
+mod pictures;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::browser::{Browser, Driver};
+use crate::server::Server;
+use crate::{Check, Outcome};
+
+/// A test's body.
+pub type Run = for<'a> fn(&'a Driver) -> Pin<Box<dyn Future<Output = Outcome> + 'a>>;
+
+/// A test by the name of its function; its limit is in seconds.
+macro_rules! check {
+    ($module:ident :: $name:ident, $seconds:expr) => {
+        Check {
+            name: stringify!($name),
+            limit: Duration::from_secs($seconds),
+            run: |driver| Box::pin(async move { $module::$name(driver).await.into() }),
+        }
+    };
+}
+
+/// All of them, in the order in which they run.
+pub const ALL: &[Check] = &[
+    check!(opening::the_synthetic_session_opens_by_itself, 90),
+    check!(opening::the_page_loads_nothing_from_elsewhere, 60),
+    check!(opening::commands_that_are_none_are_refused_and_change_nothing, 60),
+    check!(opening::keys_play_pause_and_step, 90),
+    check!(opening::small_sessions_of_every_feed_open_and_play, 180),
+    check!(books::five_moments_of_the_es_day_show_the_known_books, 240),
+    check!(books::playing_over_a_moment_and_seeking_back_give_one_digest, 180),
+    check!(books::steps_forward_and_back_come_to_the_same_book, 120),
+    check!(counting::playing_to_the_end_applies_every_row_once, 180),
+    check!(counting::rows_and_bytes_equal_an_outside_count, 120),
+    check!(counting::slow_play_and_a_long_pause_outlive_the_query_timeout, 1500),
+    check!(faults::a_server_that_dies_in_mid_message_leaves_the_last_frame, 120),
+    check!(faults::garbage_is_named_with_its_place, 120),
+    check!(faults::a_server_that_says_goodbye_is_reconnected_to, 120),
+    check!(faults::an_sql_error_is_shown_with_its_position, 120),
+    check!(pictures::the_main_states_in_both_themes_and_three_widths, 300),
+];
+
+/// Skips a test that needs market data; `$data` is where it lies.
+macro_rules! with_data {
+    ($data:ident) => {
+        let Some($data) = crate::truth::data() else {
+            return Outcome::Skipped("there is no market data (TICKSCOPE_DATA, or ../shared/data beside the package)".to_owned());
+        };
+    };
+}
+pub(crate) use with_data;
+
+/// A server, a browser, and the page at rest in it.
+pub async fn opened(driver: &Driver, files: &[std::path::PathBuf], options: &[&str]) -> Result<(Server, Browser, Value), String> {
+    let server = Server::start(files, options).await?;
+    let mut browser = driver.browser().await?;
+    browser.open(&format!("http://{}/", server.address)).await?;
+    let state = browser.ready().await.map_err(|why| format!("{why}\nthe server said:\n{}", server.output()))?;
+    Ok((server, browser, state))
+}
+
+/// Seeks and waits until the book there is shown.
+pub async fn seek(browser: &Browser, moment: &str) -> Result<Value, String> {
+    browser.command(json!({ "seek": moment })).await?;
+    browser
+        .until(&format!("the book at {moment}"), Duration::from_secs(60), |state| {
+            state["seeking"].is_null() && matches!(state["status"].as_str(), Some("paused" | "ended"))
+        })
+        .await
+}
+
+/// Compares two values; the text says what they are of.
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Result<(), String> {
+    if got == wanted { Ok(()) } else { Err(format!("{what}: {got:?}, wanted {wanted:?}")) }
+}

@@ -1,0 +1,71 @@
+//! The built binary: as a server on a free port, and as the terminal.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::process::Running;
+
+/// The package's root.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn binary() -> PathBuf {
+    root().join("target/debug/tickscope")
+}
+
+/// A running `tickscope serve`.
+pub struct Server {
+    running: Running,
+    /// Host and port, as in `127.0.0.1:8420`.
+    pub address: String,
+}
+
+impl Server {
+    /// Serves files (none: the synthetic session) with further options, and waits until it says where.
+    ///
+    /// # Errors
+    /// When it does not come up; with what it said.
+    pub async fn start(files: &[PathBuf], options: &[&str]) -> Result<Server, String> {
+        let mut arguments = vec!["serve".to_owned(), "--port".to_owned(), "0".to_owned()];
+        arguments.extend(["--page".to_owned(), root().join("target/page").display().to_string()]);
+        arguments.extend(options.iter().map(|option| (*option).to_owned()));
+        arguments.extend(files.iter().map(|file| file.display().to_string()));
+        let mut running = Running::start(&binary(), &arguments)?;
+        let address = running
+            .line(Duration::from_secs(60), |line| {
+                let after = line.split_once("http://")?.1;
+                Some(after.split('/').next().unwrap_or(after).trim().to_owned())
+            })
+            .await?;
+        Ok(Server { running, address })
+    }
+
+    /// What it has said, for a failure's text.
+    pub fn output(&self) -> String {
+        self.running.output()
+    }
+}
+
+/// Runs a command of the terminal to its end and reads its standard output as JSON.
+///
+/// # Errors
+/// When it fails or prints something else; with what it said.
+pub async fn terminal(arguments: &[&str]) -> Result<Value, String> {
+    let output = Command::new(binary())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|error| format!("tickscope {}: {error}", arguments.join(" ")))?;
+    let said = || format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        return Err(format!("tickscope {} ended with {}:\n{}", arguments.join(" "), output.status, said()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("tickscope {}: {error}:\n{}", arguments.join(" "), said()))
+}
