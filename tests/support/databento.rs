@@ -1,4 +1,5 @@
 //! Databento files as the record batches that the embedded store sends: its column names, types and shared symbol dictionary.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,15 +15,25 @@ use dbn::{BidAskPair, MboMsg, Mbp1Msg, Mbp10Msg};
 use tickscope::book::Book;
 use tickscope::market::{Binding, Chunk, ColumnDecl, DepthRow, Feed, RowMark};
 
+#[path = "data.rs"]
+mod data;
+
 /// A file of the test data, or `None` after saying so: a machine without the data skips, it does not fail.
 pub fn data_file(test: &str, name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("TICKSCOPE_DATA").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let path = root.join(name);
-    if path.exists() {
-        return Some(path);
+    let path = data::data_dir().map(|dir| dir.join(name)).filter(|path| path.exists());
+    if path.is_none() {
+        data::skipped(test, &format!("{name} is not there (set TICKSCOPE_DATA)"));
     }
-    println!("SKIPPED {test}: {} is not there (set TICKSCOPE_DATA)", path.display());
-    None
+    path
+}
+
+/// A recorded session's folder, in the same way.
+pub fn session(test: &str, name: &str) -> Option<PathBuf> {
+    let path = data::sessions_dir().map(|dir| dir.join(name)).filter(|path| path.exists());
+    if path.is_none() {
+        data::skipped(test, &format!("session {name} is not there (set TICKSCOPE_QWP_SESSIONS)"));
+    }
+    path
 }
 
 fn records<T: dbn::HasRType<Header = dbn::RecordHeader> + Clone>(path: &Path) -> Vec<T> {
