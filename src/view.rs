@@ -6,8 +6,10 @@
 pub mod book;
 pub mod clock;
 pub mod counters;
+pub mod details;
 pub mod keys;
 pub mod ladder;
 pub mod numbers;
+pub mod places;
 pub mod track;
 pub mod wording;

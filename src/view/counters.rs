@@ -25,6 +25,12 @@ impl Gauge {
     pub fn tooltip(&self) -> String {
         format!("{} — {}", self.help, self.names)
     }
+
+    /// The width as the style sheet takes it.
+    #[must_use]
+    pub fn css_width(&self) -> String {
+        format!("{}ch", self.width)
+    }
 }
 
 /// The status bar, in the order of importance: what does not fit is at the end.
@@ -58,6 +64,20 @@ pub const STATUS_BAR: [Gauge; 14] = [
         show: |counters, _| rate(counters.events_per_second, "/s"),
     },
     Gauge {
+        label: "lag",
+        names: "lagMillis",
+        help: "How far the clock is behind its schedule",
+        width: 9,
+        show: |counters, _| millis(counters.lag_millis.map(|lag| lag.saturating_mul(1000))),
+    },
+    Gauge {
+        label: "out of order",
+        names: "outOfOrder",
+        help: "Rows whose designated timestamp is smaller than that of the row before",
+        width: 4,
+        show: |counters, _| count(counters.out_of_order),
+    },
+    Gauge {
         label: "decode p99",
         names: "decodeP99Micros",
         help: "Time to decode a batch; 99 of 100 took less",
@@ -79,13 +99,6 @@ pub const STATUS_BAR: [Gauge; 14] = [
         show: |counters, _| millis(counters.paint_p95_micros),
     },
     Gauge {
-        label: "lag",
-        names: "lagMillis",
-        help: "How far the clock is behind its schedule",
-        width: 9,
-        show: |counters, _| millis(counters.lag_millis.map(|lag| lag.saturating_mul(1000))),
-    },
-    Gauge {
         label: "credit",
         names: "creditBytes, creditWindowBytes",
         help: "Bytes that the store may still send, of the window granted to it",
@@ -98,13 +111,6 @@ pub const STATUS_BAR: [Gauge; 14] = [
         help: "Bytes received and not yet applied to the book",
         width: 9,
         show: |counters, _| bytes(counters.queued_bytes),
-    },
-    Gauge {
-        label: "out of order",
-        names: "outOfOrder",
-        help: "Rows whose designated timestamp is smaller than that of the row before",
-        width: 4,
-        show: |counters, _| count(counters.out_of_order),
     },
     Gauge {
         label: "painted",
@@ -231,7 +237,7 @@ mod tests {
     fn unknown_is_a_dash_and_idle_is_zero() {
         let idle = Counters::default();
         let shown: Vec<String> = STATUS_BAR.iter().map(|gauge| (gauge.show)(&idle, None).replace('\u{2009}', " ")).collect();
-        assert_eq!(shown, ["0 /s", "0 B/s", "0 bit/s", "0 /s", "–", "–", "–", "–", "0/0 B", "0 B", "0", "–", "–", "0/0 B"]);
+        assert_eq!(shown, ["0/s", "0 B/s", "0 bit/s", "0/s", "–", "0", "–", "–", "–", "0/0 B", "0 B", "–", "–", "0/0 B"]);
     }
 
     #[test]

@@ -76,7 +76,9 @@ pub fn bytes(value: u64) -> String {
 #[must_use]
 pub fn rate(value: u64, unit: &str) -> String {
     let (figure, prefix) = si(value);
-    format!("{figure}{THIN}{prefix}{unit}")
+    // "0/s", but "0 B/s" and "1.24 M/s".
+    let space = if prefix.is_empty() && unit.starts_with('/') { "" } else { "\u{2009}" };
+    format!("{figure}{space}{prefix}{unit}")
 }
 
 /// A part of a whole, both in the whole's unit: `3.2/4.0 MiB`. A negative part is an overshoot that is still owed.

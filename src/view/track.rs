@@ -106,6 +106,12 @@ impl Track {
     }
 }
 
+/// A fraction of the width as the style sheet takes it.
+#[must_use]
+pub fn percent(fraction: f64) -> String {
+    format!("{:.3}%", fraction * 100.0)
+}
+
 fn label(time: UnixNanos, step: i64) -> String {
     let text = iso(time);
     // 2023-12-25T23:59:59.446821072Z

@@ -10,6 +10,12 @@ use super::numbers::{THIN, bytes, count, rate};
 /// The word of the toolbar: what the page is doing, never told by colour alone.
 #[must_use]
 pub fn status_word(state: &State) -> String {
+    if is_empty_range(state) {
+        return "NO TICKS".to_owned();
+    }
+    if no_book(state).is_some() {
+        return "NO BOOK".to_owned();
+    }
     match state.status {
         Status::Idle => "NOTHING OPEN".to_owned(),
         Status::Connecting => "CONNECTING".to_owned(),
@@ -20,6 +26,20 @@ pub fn status_word(state: &State) -> String {
         Status::Ended => "END".to_owned(),
         Status::Disconnected => "DISCONNECTED".to_owned(),
         Status::Failed => "FAILED".to_owned(),
+    }
+}
+
+/// A mark before the word, so that the state is seen from afar.
+#[must_use]
+pub fn status_mark(status: Status) -> &'static str {
+    match status {
+        Status::Idle => "○",
+        Status::Connecting | Status::Loading => "…",
+        Status::Playing => "▶",
+        Status::Paused => "❚❚",
+        Status::Following => "●",
+        Status::Ended => "■",
+        Status::Disconnected | Status::Failed => "✕",
     }
 }
 
@@ -51,6 +71,9 @@ pub fn announcement(state: &State) -> String {
         Status::Failed => state.error.as_ref().map_or_else(|| "Failed".to_owned(), |error| error.what.clone()),
     }
 }
+
+/// What stands where the book would, when nothing is open.
+pub const IDLE: &str = "Nothing is open. Choose a table:";
 
 /// A store's name as the picker shows it.
 #[must_use]
@@ -110,10 +133,40 @@ pub fn kind_meaning(kind: &str) -> &'static str {
     }
 }
 
+/// The same in two words.
+#[must_use]
+pub fn kind_short(kind: &str) -> &'static str {
+    match kind {
+        "L1" => "L1, top of book",
+        "L2" => "L2, market by price",
+        "L3" => "L3, market by order",
+        _ => super::numbers::UNKNOWN,
+    }
+}
+
 /// What a role of the binding is, for its column.
 #[must_use]
 pub fn role_label(role: &str) -> String {
     role.replace('_', " ")
+}
+
+/// Whether the open range holds no row; said where the book would be.
+#[must_use]
+pub fn is_empty_range(state: &State) -> bool {
+    state.error.as_ref().is_some_and(|error| error.code == "empty")
+}
+
+/// Why the open table has no book; said where the book would be.
+#[must_use]
+pub fn no_book(state: &State) -> Option<&str> {
+    state.binding.as_ref()?.reason.as_deref()
+}
+
+/// The error that the banner shows: what is said in the place of the book is not said twice.
+#[must_use]
+pub fn banner_error(state: &State) -> Option<&ErrorJson> {
+    let said = is_empty_range(state) || no_book(state).is_some();
+    state.error.as_ref().filter(|_| !said)
 }
 
 /// The message for a range without rows.
@@ -134,15 +187,6 @@ pub fn nearest_data(nearest: &Nearest) -> Vec<(String, UnixNanos)> {
         Some((format!("{label} {}", clock::short(time)), time))
     };
     [button(&nearest.before, "Last before:"), button(&nearest.after, "First after:")].into_iter().flatten().collect()
-}
-
-/// The range to open around a time found outside of the present one: its whole UTC day.
-#[must_use]
-pub fn day_of(time: UnixNanos) -> Option<Range> {
-    use crate::units::NANOS_PER_DAY;
-    let from = time.0.div_euclid(NANOS_PER_DAY).checked_mul(NANOS_PER_DAY)?;
-    let to = from.checked_add(NANOS_PER_DAY)?;
-    Some(Range { from: from.to_string(), to: to.to_string() })
 }
 
 /// An import as one line: `mbo: 42 % of 1.20 GiB, 3 100 000 rows`.
@@ -268,7 +312,6 @@ mod tests {
         let nearest = Nearest { before: None, after: Some("1703545202834984769".into()) };
         let buttons = nearest_data(&nearest);
         assert_eq!(buttons, [("First after: 2023-12-25 23:00:02.834984769Z".to_owned(), UnixNanos(1_703_545_202_834_984_769))]);
-        assert_eq!(day_of(buttons[0].1).map(|range| range.from), Some("1703462400000000000".to_owned()));
     }
 
     #[test]

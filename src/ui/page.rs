@@ -1,0 +1,305 @@
+//! What all components share: the signals of slow state, and the one way to the worker.
+
+use leptos::prelude::*;
+use serde_json::Value;
+use wasm_bindgen::JsValue;
+
+use crate::link::{Command, Counters, ErrorJson, Open, State, Status, StoreInfo, ToWorker};
+use crate::view::counters::{Behind, PaintRate};
+use crate::view::keys::Action;
+use crate::view::{places, wording};
+use crate::web::frames::Frames;
+use crate::web::worker_handle::{WorkerEvent, WorkerHandle};
+use crate::web::{dom, handle, stores};
+
+/// How often a running import is asked for.
+const IMPORT_POLL_MILLIS: i32 = 500;
+
+/// What can be shown where there is room for one panel only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Panel {
+    /// The ladder.
+    Book,
+    /// Source, binding, counters.
+    Details,
+}
+
+impl Panel {
+    /// The value of the attribute that the style sheet reads.
+    pub fn name(self) -> &'static str {
+        match self {
+            Panel::Book => "book",
+            Panel::Details => "details",
+        }
+    }
+
+    /// Its tab's label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Panel::Book => "Book",
+            Panel::Details => "Details",
+        }
+    }
+}
+
+/// What lies on top of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialog {
+    /// Ask for a time.
+    GoTo,
+    /// The keys.
+    Keys,
+}
+
+/// The page's shared state; copies are the same page.
+#[derive(Clone, Copy)]
+pub struct Page {
+    /// What the worker reported last.
+    pub state: RwSignal<State>,
+    /// Four times a second.
+    pub counters: RwSignal<Counters>,
+    /// Frames painted over the last second.
+    pub painted: RwSignal<Option<u32>>,
+    /// The clock is behind its schedule, for long enough to be said.
+    pub behind: RwSignal<bool>,
+    /// What failed on this side of the worker.
+    pub failure: RwSignal<Option<ErrorJson>>,
+    /// The stores of the server, with their imports.
+    pub stores: RwSignal<Vec<StoreInfo>>,
+    /// Why the last command was refused; empty when it was not.
+    pub notice: RwSignal<String>,
+    /// Counts refused commands, so that pickers return to what is open.
+    pub refusals: RwSignal<u32>,
+    /// What lies on top.
+    pub dialog: RwSignal<Option<Dialog>>,
+    /// The panel of narrow windows.
+    pub panel: RwSignal<Panel>,
+    /// Counts the wishes to centre the ladder.
+    pub centre: RwSignal<u32>,
+    reach: StoredValue<Reach, LocalStorage>,
+}
+
+/// The browser-side objects, which are not `Send` and so live beside the signals.
+struct Reach {
+    window: leptos::web_sys::Window,
+    frames: Frames,
+    worker: Option<WorkerHandle>,
+    paint_rate: PaintRate,
+    behind: Behind,
+}
+
+impl Page {
+    /// The page of the component that asks.
+    pub fn get() -> Page {
+        expect_context::<Page>()
+    }
+
+    /// Spawns the worker, asks for the stores, listens to keys.
+    pub fn begin(module: JsValue) -> Page {
+        let window = window();
+        let frames = Frames::new(window.clone());
+        let reach =
+            Reach { window: window.clone(), frames: frames.clone(), worker: None, paint_rate: PaintRate::default(), behind: Behind::default() };
+        let page = Page {
+            state: RwSignal::new(State { status: Status::Connecting, ..State::default() }),
+            counters: RwSignal::default(),
+            painted: RwSignal::default(),
+            behind: RwSignal::default(),
+            failure: RwSignal::default(),
+            stores: RwSignal::default(),
+            notice: RwSignal::default(),
+            refusals: RwSignal::default(),
+            dialog: RwSignal::default(),
+            panel: RwSignal::new(Panel::Book),
+            centre: RwSignal::default(),
+            reach: StoredValue::new_local(reach),
+        };
+        let worker = WorkerHandle::spawn(module, frames, move |event| page.worker_event(event));
+        page.reach.update_value(|reach| reach.worker = Some(worker));
+        dom::on_key(&window, move |key| page.key(key));
+        dom::on_visibility(&window, move |visible| page.with_worker(|worker| worker.send(ToWorker::Visible(visible))));
+        page.install_handle();
+        page.find_stores(Open::default());
+        page
+    }
+
+    /// The frame loop, for painters.
+    pub fn frames(self) -> Frames {
+        self.reach.with_value(|reach| reach.frames.clone())
+    }
+
+    /// The browser's window.
+    pub fn window(self) -> leptos::web_sys::Window {
+        self.reach.with_value(|reach| reach.window.clone())
+    }
+
+    fn with_worker(self, use_it: impl FnOnce(&WorkerHandle)) {
+        // Cloned out: what is done with it may come back here.
+        if let Some(worker) = self.reach.with_value(|reach| reach.worker.clone()) {
+            use_it(&worker);
+        }
+    }
+
+    /// A part of the state that notifies only when it changes.
+    pub fn select<T: PartialEq + Send + Sync + 'static>(self, part: impl Fn(&State) -> T + Send + Sync + 'static) -> Memo<T> {
+        Memo::new(move |_| self.state.with(&part))
+    }
+
+    /// Sends a command. A refusal is shown until the next command succeeds.
+    pub fn send(self, command: &Command) {
+        self.request(command.to_json(), move |result| match result {
+            Ok(()) => self.notice.set(String::new()),
+            Err(refusal) => {
+                self.notice.set(refusal);
+                self.refusals.update(|count| *count += 1);
+            }
+        });
+    }
+
+    fn request(self, command: Value, then: impl FnOnce(Result<(), String>) + 'static) {
+        self.with_worker(|worker| {
+            let answer = move |result: Result<Box<State>, String>| then(result.map(|state| self.take_state(*state)));
+            worker.request(command, Box::new(answer));
+        });
+    }
+
+    /// Asks for the book's digest; `then` gets the state that holds it.
+    pub fn with_digest(self, then: impl FnOnce(Result<Box<State>, String>) + 'static) {
+        self.with_worker(|worker| worker.get_state(Box::new(then)));
+    }
+
+    /// Does what a key or button means.
+    pub fn act(self, action: Action) {
+        match action {
+            Action::GoTo => self.dialog.set(Some(Dialog::GoTo)),
+            Action::Help => self.dialog.set(Some(Dialog::Keys)),
+            Action::Centre => self.centre.update(|count| *count += 1),
+            Action::Dismiss => {
+                self.dialog.set(None);
+                self.notice.set(String::new());
+            }
+            _ => {
+                if let Some(command) = self.state.with_untracked(|state| action.command(state)) {
+                    self.send(&command);
+                }
+            }
+        }
+    }
+
+    fn key(self, key: &str) -> bool {
+        match Action::of_key(key) {
+            Some(action) => {
+                self.act(action);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The sentence for those who cannot see the page.
+    pub fn announcement(self) -> Memo<String> {
+        Memo::new(move |_| match self.failure.get() {
+            Some(failure) => failure.what,
+            None => self.state.with(wording::announcement),
+        })
+    }
+
+    /// What failed, on either side, and has no place of its own on the page.
+    pub fn error(self) -> Memo<Option<ErrorJson>> {
+        Memo::new(move |_| self.failure.get().or_else(|| self.state.with(|state| wording::banner_error(state).cloned())))
+    }
+
+    /// Starts the worker again and opens what was open.
+    pub fn restart(self) {
+        let place = self.state.with_untracked(places::here_and_now);
+        self.failure.set(None);
+        self.with_worker(WorkerHandle::restart);
+        self.find_stores(place);
+    }
+
+    /// Asks the server for its stores, tells the worker, opens a place; then watches running imports.
+    fn find_stores(self, open: Open) {
+        let window = self.window();
+        dom::spawn(async move {
+            match stores::list(&window).await {
+                Ok(list) => {
+                    self.failure.set(None);
+                    self.stores.set(list.clone());
+                    self.with_worker(|worker| worker.send(ToWorker::Start { stores: list }));
+                    self.send(&Command::Open(open));
+                    self.watch_imports().await;
+                }
+                Err(detail) => self.failure.set(Some(wording::stores_unreachable(&detail))),
+            }
+        });
+    }
+
+    async fn watch_imports(self) {
+        let window = self.window();
+        let running = |stores: &Vec<StoreInfo>| stores.iter().flat_map(|store| &store.importing).filter(|import| import.error.is_none()).count();
+        let mut before = self.stores.with_untracked(running);
+        while before > 0 {
+            dom::sleep(&window, IMPORT_POLL_MILLIS).await;
+            let Ok(list) = stores::list(&window).await else { continue };
+            let now = running(&list);
+            self.stores.set(list);
+            // A table has come. Whoever waits for one is shown it; whoever watches another is left alone.
+            if now < before && self.state.with_untracked(|state| state.book.is_none() && state.as_of.is_none()) {
+                self.send(&Command::Open(Open::default()));
+            }
+            before = now;
+        }
+    }
+
+    fn worker_event(self, event: WorkerEvent) {
+        match event {
+            WorkerEvent::Ready => {}
+            WorkerEvent::State(state) => self.take_state(*state),
+            WorkerEvent::Counters(counters) => self.take_counters(counters),
+            WorkerEvent::Stopped(detail) => self.failure.set(Some(wording::worker_stopped(&detail))),
+            WorkerEvent::Unreadable(detail) => self.failure.set(Some(wording::unreadable_message(&detail))),
+        }
+    }
+
+    fn take_state(self, state: State) {
+        if self.state.with_untracked(|shown| *shown != state) {
+            self.state.set(state);
+        }
+    }
+
+    fn take_counters(self, counters: Counters) {
+        let judged = self.reach.try_update_value(|reach| (reach.paint_rate.push(counters.frames_painted), reach.behind.push(counters.lag_millis)));
+        if let Some((painted, behind)) = judged {
+            self.painted.set(painted);
+            if self.behind.get_untracked() != behind {
+                self.behind.set(behind);
+            }
+        }
+        self.counters.set(counters);
+    }
+
+    fn install_handle(self) {
+        let installed = handle::install(
+            &self.window(),
+            move |answer| match self.failure.get_untracked() {
+                // The worker cannot answer; its last state is still what is on screen.
+                Some(error) => answer(Ok(Box::new(State { status: Status::Failed, error: Some(error), ..self.state.get_untracked() }))),
+                None => self.with_digest(answer),
+            },
+            move |command, answer| {
+                self.with_worker(|worker| {
+                    let shown = move |result: Result<Box<State>, String>| {
+                        if let Ok(state) = &result {
+                            self.take_state((**state).clone());
+                        }
+                        answer(result);
+                    };
+                    worker.request(command, Box::new(shown));
+                });
+            },
+        );
+        if let Err(detail) = installed {
+            self.failure.set(Some(wording::unreadable_message(&format!("window.tickscope: {detail}"))));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Small things of the window: keys, visibility, the clipboard, pointer geometry, waiting.
+
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
+use web_sys::{Element, Event, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, Window};
+
+/// Calls `handle` with each key pressed alone (`KeyboardEvent.key`) outside of text fields, menus and open dialogs; when it answers
+/// true, the browser does nothing else with the key. Lives as long as the page.
+pub fn on_key(window: &Window, handle: impl Fn(&str) -> bool + 'static) {
+    let closure = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| {
+        if !event.ctrl_key() && !event.alt_key() && !event.meta_key() && !taken(&event) && handle(&event.key()) {
+            event.prevent_default();
+        }
+    });
+    let _ = window.add_event_listener_with_callback("keydown", closure.as_ref().unchecked_ref());
+    closure.forget();
+}
+
+/// Whether the focused element or an open dialog has its own use for the key.
+fn taken(event: &KeyboardEvent) -> bool {
+    let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else { return false };
+    let dialog = element.owner_document().and_then(|document| document.query_selector("dialog[open]").ok().flatten()).is_some();
+    match element.tag_name().as_str() {
+        "INPUT" | "TEXTAREA" | "SELECT" => true,
+        "BUTTON" | "SUMMARY" | "A" => dialog || matches!(event.key().as_str(), " " | "Enter"),
+        _ => dialog,
+    }
+}
+
+/// Calls `handle` when the tab becomes visible (true) or hidden.
+pub fn on_visibility(window: &Window, handle: impl Fn(bool) + 'static) {
+    let Some(document) = window.document() else { return };
+    let watched = document.clone();
+    let closure = Closure::<dyn FnMut()>::new(move || handle(!watched.hidden()));
+    let _ = document.add_event_listener_with_callback("visibilitychange", closure.as_ref().unchecked_ref());
+    closure.forget();
+}
+
+/// Where a pointer event lies across the element that listens, 0 at its left edge, 1 at its right.
+#[must_use]
+pub fn fraction_across(event: &PointerEvent) -> Option<f64> {
+    let element: Element = event.current_target()?.dyn_into().ok()?;
+    let area = element.get_bounding_client_rect();
+    (area.width() > 0.0).then(|| ((f64::from(event.client_x()) - area.left()) / area.width()).clamp(0.0, 1.0))
+}
+
+/// Keeps the pointer's events at the element that listens until it is released, also outside of it.
+pub fn capture_pointer(event: &PointerEvent) {
+    if let Some(element) = event.current_target().and_then(|target| target.dyn_into::<Element>().ok()) {
+        let _ = element.set_pointer_capture(event.pointer_id());
+    }
+}
+
+/// Leaves the focus where it is when something is clicked, so that single keys keep their meaning.
+pub fn keep_focus(event: &MouseEvent) {
+    event.prevent_default();
+}
+
+/// Takes the focus from the element of an event.
+pub fn blur(event: &Event) {
+    if let Some(element) = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) {
+        let _ = element.blur();
+    }
+}
+
+/// Scrolls `container` so that `element` stands in its middle.
+pub fn centre_on(container: &impl AsRef<Element>, element: &impl AsRef<HtmlElement>) {
+    let (container, element) = (container.as_ref(), element.as_ref());
+    let middle = element.offset_top() + element.offset_height() / 2;
+    container.set_scroll_top(middle - container.client_height() / 2);
+}
+
+/// Whether the content of an element is taller than the element.
+#[must_use]
+pub fn overflows(element: &impl AsRef<Element>) -> bool {
+    let element = element.as_ref();
+    element.scroll_height() > element.client_height() + 1
+}
+
+/// Copies a text; answers whether the browser allowed it.
+pub async fn copy(window: &Window, text: &str) -> bool {
+    let promise = window.navigator().clipboard().write_text(text);
+    wasm_bindgen_futures::JsFuture::from(promise).await.is_ok()
+}
+
+/// Waits.
+pub async fn sleep(window: &Window, millis: i32) {
+    let promise: js_sys::Promise = js_sys::Promise::new(&mut |resolve, _| {
+        let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis);
+    });
+    // A timer's promise is never rejected.
+    let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
+}
+
+/// Runs a future on the page's own event loop.
+pub fn spawn(future: impl Future<Output = ()> + 'static) {
+    wasm_bindgen_futures::spawn_local(future);
+}
