@@ -12,8 +12,8 @@ use source::{SourceFile, files, line_at, names_after, words};
 /// Crates and parts of `std` that only some parts may name. Everything else in `Cargo.toml` is open to all.
 const RESERVED: &[(&[&str], &[&str])] = &[
     (&["arrow_array", "arrow_buffer", "arrow_schema"], &["columnar", "market", "history", "store", "engine", "server"]),
-    (&["web_sys", "gloo_net", "js_sys", "wasm_bindgen_futures", "console_error_panic_hook"], &["web"]),
-    (&["leptos", "wasm_bindgen"], &["ui", "web"]),
+    (&["web_sys", "gloo_net", "js_sys", "wasm_bindgen_futures"], &["web"]),
+    (&["leptos", "wasm_bindgen", "console_error_panic_hook"], &["ui", "web"]),
     (&["tokio", "axum", "datafusion", "dbn", "parquet", "hyper", "clap", "dirs", "futures_util", "tokio_tungstenite", "async_trait"], &["server"]),
     (&["ruzstd"], &["wire"]),
     (&["xxhash_rust"], &["book", "server"]),
