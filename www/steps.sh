@@ -116,3 +116,10 @@ build_page() {
   step "building the bindings generator" build_bindgen || return 1
   step "laying out the page" lay_out_page
 }
+
+# The recorded sessions' case table as a module of its own, for the browser tests. Needs page_env and the generator.
+build_web_sessions() {
+  (cd "$root" && "${page_env[@]}" cargo rustc --locked --example web_sessions --profile page \
+    --target wasm32-unknown-unknown --target-dir "$page_target") &&
+    "$bindgen_target/debug/tickscope-bindgen" "$page_target/wasm32-unknown-unknown/page/examples/web_sessions.wasm" "$root/target/web_sessions"
+}

@@ -6,6 +6,7 @@
 
 mod browser;
 mod checks;
+mod files;
 mod messages;
 mod process;
 mod proxy;
