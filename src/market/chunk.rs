@@ -127,7 +127,7 @@ impl Chunk {
                     let id = ids.bits(row);
                     Change::Order(OrderChange { action, side: Words::side(side), id, price, size })
                 };
-                starts_book = action != Action::Clear && self.mark(row).starts_snapshot(previous);
+                starts_book = flags.snapshot() && action != Action::Clear && self.mark(row).starts_snapshot(previous);
                 match action {
                     Action::Clear => Change::Clear,
                     Action::Add => order(OrderAction::Add),

@@ -170,3 +170,87 @@ pub fn book_csv(book: &Book, caption: &BookCaption<'_>) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::market::{BookKind, Change, Event, Flags, OrderAction, OrderChange};
+    use crate::units::{Price, Size, UnixNanos};
+
+    fn book() -> Book {
+        let mut book = Book::new(BookKind::L3);
+        let orders = [(Side::Bid, 7, 521_400, 20), (Side::Bid, 8, 521_400, 7), (Side::Bid, 9, 521_375, 1), (Side::Ask, 10, 521_425, 15)];
+        for (time, (side, id, price, size)) in (1_715_126_400_059_830_540..).zip(orders) {
+            let order = OrderChange { action: OrderAction::Add, side: Some(side), id, price: Some(Price(price)), size: Size(size) };
+            let time = UnixNanos(time);
+            let change = Change::Order(order);
+            let event = Event { time, venue_time: None, sequence: None, flags: Flags(0), starts_book: false, change };
+            book.apply(&event, Scale(2), Scale(1)).unwrap();
+        }
+        let _ = book.end_group();
+        book
+    }
+
+    fn caption(orders: bool) -> BookCaption<'static> {
+        BookCaption {
+            symbol: "ESM4",
+            as_of: "1715126400059830547/2".parse().unwrap(),
+            events: 13_601,
+            publisher: Some(1),
+            instrument: Some("17077"),
+            levels: 10,
+            orders,
+            digest: true,
+        }
+    }
+
+    #[test]
+    fn the_json_has_the_agreed_form() {
+        let book = book();
+        let json = serde_json::to_value(book_json(&book, &caption(true))).unwrap();
+        let expected = serde_json::json!({
+            "symbol": "ESM4", "asOf": "1715126400059830547/2", "event": "13601", "kind": "L3", "publisher": 1, "instrument": "17077",
+            "partialSince": "1715126400059830540",
+            "bids": [{"price": "5214", "size": "2.7", "count": 2}, {"price": "5213.75", "size": "0.1", "count": 1}],
+            "asks": [{"price": "5214.25", "size": "1.5", "count": 1}],
+            "crossed": false, "locked": false, "stale": false, "digest": format!("{:016x}", book.digest()),
+            "orders": {
+                "bids": [{"id": "7", "price": "5214", "size": "2"}, {"id": "8", "price": "5214", "size": "0.7"},
+                         {"id": "9", "price": "5213.75", "size": "0.1"}],
+                "asks": [{"id": "10", "price": "5214.25", "size": "1.5"}],
+            },
+        });
+        assert_eq!(json, expected);
+        let plain = serde_json::to_value(book_json(&book, &BookCaption { digest: false, levels: 1, ..caption(false) })).unwrap();
+        assert_eq!((&plain["orders"], &plain["digest"], plain["bids"].as_array().unwrap().len()), (&serde_json::Value::Null, &"".into(), 1));
+    }
+
+    #[test]
+    fn the_text_lines_up() {
+        let text = book_text(&book(), &BookCaption { digest: false, ..caption(true) });
+        let expected = "\
+ESM4 L3 as of 2024-05-08T00:00:00.059830547Z (1715126400059830547/2), event 13601
+publisher 1, instrument 17077, partial since 2024-05-08T00:00:00.059830540Z (1715126400059830540): no snapshot or clear precedes
+orders  size      bid      ask  size  orders
+     2   2.7     5214  5214.25   1.5       1
+     1   0.1  5213.75
+bid orders, by priority
+  price  size  id
+   5214     2   7
+   5214   0.7   8
+5213.75   0.1   9
+ask orders, by priority
+  price  size  id
+5214.25   1.5  10
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_csv_has_a_line_a_level_or_an_order() {
+        let csv = book_csv(&book(), &caption(false));
+        assert_eq!(csv, "side,level,price,size,count\nbid,0,5214,2.7,2\nbid,1,5213.75,0.1,1\nask,0,5214.25,1.5,1\n");
+        let csv = book_csv(&book(), &caption(true));
+        assert_eq!(csv, "side,level,price,size,id\nbid,0,5214,2,7\nbid,0,5214,0.7,8\nbid,1,5213.75,0.1,9\nask,0,5214.25,1.5,10\n");
+    }
+}
