@@ -41,6 +41,8 @@ impl From<Result<(), String>> for Outcome {
 #[tokio::main]
 async fn main() -> ExitCode {
     let parts: Vec<String> = std::env::args().skip(1).collect();
+    // What an earlier run imported must not hide that importing is broken. It may not be there.
+    let _ = std::fs::remove_dir_all(server::cache());
     let driver = match Driver::start().await {
         Ok(driver) => driver,
         Err(why) => {

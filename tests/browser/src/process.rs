@@ -16,13 +16,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a program.
+    /// Starts a program, with its cached files where the tests keep theirs.
     ///
     /// # Errors
     /// When it does not start.
     pub fn start(program: &Path, arguments: &[String]) -> Result<Running, String> {
         let mut child = Command::new(program)
             .args(arguments)
+            .env("XDG_CACHE_HOME", crate::server::cache())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

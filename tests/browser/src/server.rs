@@ -14,6 +14,11 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Where imported files are kept while the tests run; emptied when they start.
+pub fn cache() -> PathBuf {
+    root().join("target/test/cache")
+}
+
 fn binary() -> PathBuf {
     root().join("target/debug/tickscope")
 }
@@ -58,6 +63,7 @@ impl Server {
 pub async fn terminal(arguments: &[&str]) -> Result<Value, String> {
     let output = Command::new(binary())
         .args(arguments)
+        .env("XDG_CACHE_HOME", cache())
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output()
