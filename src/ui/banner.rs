@@ -17,7 +17,7 @@ pub fn Banner() -> impl IntoView {
     let of_page = move || page.failure.with(Option::is_some);
     let again = move |_| if page.failure.with_untracked(Option::is_some) { page.restart() } else { page.send(&Command::Reconnect) };
     let again_label = move || match (of_page(), disconnected.get()) {
-        (true, _) => "Restart",
+        (true, _) => page.failure.with(|failure| failure.as_ref().map_or("", wording::page_remedy)),
         (_, true) => "Reconnect now",
         _ => "Try again",
     };

@@ -44,6 +44,7 @@ fn BookFacts() -> impl IntoView {
     let digest = RwSignal::new(None::<(String, String)>);
     let as_of = page.select(|state| state.as_of.clone().unwrap_or_default());
     let current = move || digest.get().filter(|(of, _)| *of == as_of.get()).map(|(_, digest)| digest);
+    let no_book = page.select(|state| state.book.is_none());
     let compute = move |_| {
         page.with_digest(move |result| match result {
             Ok(state) => digest.set(state.book.as_ref().map(|book| (state.as_of.clone().unwrap_or_default(), book.digest.clone()))),
@@ -60,7 +61,7 @@ fn BookFacts() -> impl IntoView {
                     let text = digest.clone();
                     view! { <code class="figure">{digest}</code><CopyButton text=Signal::derive(move || text.clone())/> }.into_any()
                 }
-                None => view! { <button type="button" class="wide" title=details::DIGEST_HELP on:click=compute>"Compute"</button> }.into_any(),
+                None => view! { <button type="button" class="wide" title=details::DIGEST_HELP prop:disabled=move || no_book.get() on:click=compute>"Compute"</button> }.into_any(),
             }}
         </p>
     }

@@ -33,6 +33,7 @@ pub fn GoTo() -> impl IntoView {
         if page.dialog.get() == Some(Dialog::GoTo) {
             refusal.set(String::new());
             if let Some(input) = input.get_untracked() {
+                input.set_value(&page.state.with_untracked(|state| clock::short(places::near(state))));
                 input.select();
             }
         }

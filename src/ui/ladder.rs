@@ -12,7 +12,7 @@ use crate::view::keys::Action;
 use crate::view::ladder::{LEVELS, Ladder, Row, Touch};
 use crate::view::{places, wording};
 use crate::web::dom;
-use crate::web::paint::{Mark, Shares, Texts};
+use crate::web::paint::{HtmlElement, Mark, Shares, Texts};
 
 /// Book of the open instrument.
 #[component]
@@ -42,20 +42,22 @@ pub fn LadderPanel() -> impl IntoView {
         });
     });
 
-    // The spread stays in the middle until the user scrolls.
-    let centre = move || {
-        if let (Some(scroll), Some(touch)) = (scroll.get(), touch.get()) {
-            dom::centre_on(&scroll, &touch);
+    // The spread stays in the middle until the user scrolls, and again once it is asked for.
+    let centring = StoredValue::new_local(None::<dom::Centring>);
+    scroll.on_load(move |scroll| {
+        if let Some(touch) = touch.get_untracked() {
+            centring.set_value(dom::Centring::keep(&scroll, &touch));
         }
-    };
+    });
     Effect::new(move |_| {
-        page.centre.track();
-        centre();
+        if page.centre.get() > 0 {
+            centring.with_value(|centring| centring.iter().for_each(dom::Centring::again));
+        }
     });
 
     let loading = page.select(|state| matches!(state.status, crate::link::Status::Loading | crate::link::Status::Connecting));
     view! {
-        <section class="panel ladder" aria-label="Order book" node_ref=panel data-busy=move || loading.get().then_some("")>
+        <section class="panel ladder" aria-label="Order book" node_ref=panel data-busy=move || (loading.get() && page.failure.with(Option::is_none)).then_some("")>
             <header>
                 <h2>"Order book"</h2>
                 <span class="caution" data-caution></span>
@@ -78,7 +80,14 @@ pub fn LadderPanel() -> impl IntoView {
                     <tbody class="asks">{(1..=LEVELS).rev().map(|level| view! { <AskRow level/> }).collect_view()}</tbody>
                     <tbody class="touch">
                         <tr node_ref=touch>
-                            <td colspan="5"><span class="spread" data-spread></span><span class="trade"><span class="label">"last"</span><span class="figure" data-trade></span></span></td>
+                            <td colspan="5">
+                                <div>
+                                    <span class="spread" data-spread></span>
+                                    <span class="label">"last"</span>
+                                    <span class="trade figure" data-trade></span>
+                                    <span class="at figure" data-trade-time></span>
+                                </div>
+                            </td>
                         </tr>
                     </tbody>
                     <tbody class="bids">{(1..=LEVELS).map(|level| view! { <BidRow level/> }).collect_view()}</tbody>
@@ -125,7 +134,7 @@ struct Side {
 }
 
 impl Side {
-    fn within(panel: &leptos::web_sys::HtmlElement, side: &str) -> Side {
+    fn within(panel: &HtmlElement, side: &str) -> Side {
         let cells = |part: &str| Texts::within(panel, &[side, part].concat());
         Side {
             heads: cells(" .head"),
@@ -150,6 +159,7 @@ struct Cells {
     bids: Side,
     spread: Texts,
     trade: Texts,
+    trade_time: Texts,
     caution: Texts,
     touch: Mark,
     aggressor: Mark,
@@ -157,12 +167,13 @@ struct Cells {
 }
 
 impl Cells {
-    fn within(panel: &leptos::web_sys::HtmlElement) -> Cells {
+    fn within(panel: &HtmlElement) -> Cells {
         Cells {
             asks: Side::within(panel, ".asks"),
             bids: Side::within(panel, ".bids"),
             spread: Texts::within(panel, "[data-spread]"),
             trade: Texts::within(panel, "[data-trade]"),
+            trade_time: Texts::within(panel, "[data-trade-time]"),
             caution: Texts::within(panel, "[data-caution]"),
             touch: Mark::of(panel, "data-touch"),
             aggressor: Mark::of(panel, "data-aggressor"),
@@ -180,6 +191,7 @@ impl Cells {
         }
         self.spread.set(0, &ladder.spread);
         self.trade.set(0, &ladder.last_trade);
+        self.trade_time.set(0, &ladder.last_trade_time);
         self.caution.set(0, &ladder.caution);
         self.touch.set(match ladder.touch {
             Touch::Apart => None,
@@ -232,14 +244,16 @@ fn InPlaceOfABook() -> impl IntoView {
             .into_any();
         }
         if idle.get() {
-            let buttons = tables.get().into_iter().map(|name| {
+            let tables = tables.get();
+            let message = wording::idle(tables.len());
+            let buttons = tables.into_iter().map(|name| {
                 let label = name.clone();
                 let open = move |_| page.send(&page.state.with_untracked(|state| places::table(state, &name)));
                 view! { <button type="button" class="wide" on:click=open>{label}</button> }
             });
             return view! {
                 <div class="card" role="note">
-                    <h3>{wording::IDLE}</h3>
+                    <h3>{message}</h3>
                     <p class="actions">{buttons.collect_view()}</p>
                 </div>
             }

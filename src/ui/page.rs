@@ -8,6 +8,7 @@ use crate::link::{Command, Counters, ErrorJson, Open, State, Status, StoreInfo, 
 use crate::view::counters::{Behind, PaintRate};
 use crate::view::keys::Action;
 use crate::view::{places, wording};
+use crate::web::dom::Window;
 use crate::web::frames::Frames;
 use crate::web::worker_handle::{WorkerEvent, WorkerHandle};
 use crate::web::{dom, handle, stores};
@@ -81,7 +82,7 @@ pub struct Page {
 
 /// The browser-side objects, which are not `Send` and so live beside the signals.
 struct Reach {
-    window: leptos::web_sys::Window,
+    window: Window,
     frames: Frames,
     worker: Option<WorkerHandle>,
     paint_rate: PaintRate,
@@ -129,7 +130,7 @@ impl Page {
     }
 
     /// The browser's window.
-    pub fn window(self) -> leptos::web_sys::Window {
+    pub fn window(self) -> Window {
         self.reach.with_value(|reach| reach.window.clone())
     }
 
@@ -209,11 +210,14 @@ impl Page {
         Memo::new(move |_| self.failure.get().or_else(|| self.state.with(|state| wording::banner_error(state).cloned())))
     }
 
-    /// Starts the worker again and opens what was open.
+    /// Mends what failed on this side: asks for the stores again, with a new worker if the old one is gone, and opens what was open.
     pub fn restart(self) {
         let place = self.state.with_untracked(places::here_and_now);
+        let worker_is_well = self.failure.with_untracked(|failure| failure.as_ref().is_some_and(|failure| failure.code == wording::STORES));
         self.failure.set(None);
-        self.with_worker(WorkerHandle::restart);
+        if !worker_is_well {
+            self.with_worker(WorkerHandle::restart);
+        }
         self.find_stores(place);
     }
 

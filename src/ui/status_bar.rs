@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::page::Page;
+use crate::link::Status;
 use crate::view::counters::{Gauge, STATUS_BAR};
 use crate::view::wording;
 
@@ -10,11 +11,11 @@ use crate::view::wording;
 #[component]
 pub fn StatusBar() -> impl IntoView {
     let page = Page::get();
-    let connection = page.select(wording::connection);
-    let failed = page.select(|state| matches!(state.status, crate::link::Status::Failed | crate::link::Status::Disconnected));
+    let status = Memo::new(move |_| if page.failure.with(Option::is_some) { Status::Failed } else { page.state.with(|state| state.status) });
+    let failed = move || matches!(status.get(), Status::Failed | Status::Disconnected);
     view! {
         <footer class="status-bar" aria-label="Counters">
-            <span class="connection" data-failed=move || failed.get().then_some("")>{connection}</span>
+            <span class="connection" data-failed=move || failed().then_some("")>{move || wording::connection(status.get())}</span>
             {STATUS_BAR.iter().map(|gauge| view! { <Reading gauge/> }).collect_view()}
         </footer>
     }

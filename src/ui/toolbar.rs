@@ -2,7 +2,9 @@
 
 use leptos::prelude::*;
 
+use super::icons::{self, Icon};
 use super::page::Page;
+use crate::link::Status;
 use crate::view::keys::Action;
 use crate::view::{clock, places, wording};
 use crate::web::paint::Texts;
@@ -125,7 +127,7 @@ fn StatusWord() -> impl IntoView {
     let behind = move || page.behind.get().then(|| wording::behind(page.counters.with(|counters| counters.lag_millis.unwrap_or(0))));
     view! {
         <span class="status" data-status=move || if failed() { "failed".to_owned() } else { format!("{:?}", status.get()).to_lowercase() }>
-            <span class="mark" aria-hidden="true">{move || wording::status_mark(if failed() { crate::link::Status::Failed } else { status.get() })}</span>
+            <Icon path=Signal::derive(move || icons::of_status(if failed() { Status::Failed } else { status.get() }))/>
             <span class="word">{move || if failed() { "FAILED".to_owned() } else { word.get() }}</span>
         </span>
         <span class="behind" hidden=move || behind().is_none()>{move || behind().unwrap_or_default()}</span>

@@ -217,7 +217,7 @@ fn TrackBar() -> impl IntoView {
             <div class="ticks figure" aria-hidden="true">{ticks}</div>
             <i class="target" hidden=move || target_fraction().is_none() style:left=move || percent(target_fraction().unwrap_or(0.0))></i>
             <i class="playhead" hidden=move || track.get().is_none()></i>
-            <span class="pointed figure" hidden=move || label().is_none() style:left=move || percent(pointed.get().unwrap_or(0.0))>{move || label().unwrap_or_default()}</span>
+            <span class="pointed figure" hidden=move || label().is_none() style=("--at", move || percent(pointed.get().unwrap_or(0.0)))>{move || label().unwrap_or_default()}</span>
         </div>
     }
 }

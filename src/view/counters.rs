@@ -173,7 +173,7 @@ pub const TOTALS: [Gauge; 6] = [
         show: |counters, _| millis(counters.decode_p50_micros),
     },
     Gauge {
-        label: "Frames conflated",
+        label: "Conflated",
         names: "framesConflated",
         help: "Frames replaced by a newer one before they were painted; events are never left out",
         width: 14,

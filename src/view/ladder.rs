@@ -47,8 +47,10 @@ pub struct Ladder {
     pub spread: String,
     /// How the best prices stand.
     pub touch: Touch,
-    /// The trade last applied: mark, price, size and time; empty before the first.
+    /// The trade last applied: mark, price and size; empty before the first.
     pub last_trade: String,
+    /// When it was.
+    pub last_trade_time: String,
     /// Who initiated it.
     pub aggressor: Aggressor,
     /// What limits trust in the book: partial or stale; empty when nothing does.
@@ -66,6 +68,7 @@ impl Default for Ladder {
             spread: String::new(),
             touch: Touch::Apart,
             last_trade: String::new(),
+            last_trade_time: String::new(),
             aggressor: Aggressor::None,
             caution: String::new(),
             price_decimals: 0,
@@ -124,8 +127,9 @@ impl Ladder {
             };
             let price = exact(i128::from(trade.price.0), frame.price_scale, self.price_decimals);
             let size = exact(i128::from(trade.size.0), frame.size_scale, self.size_decimals);
-            format!("{mark} {price} × {size} at {}", clock::time(trade.time))
+            format!("{mark} {price} × {size}")
         });
+        self.last_trade_time = frame.last_trade.map_or_else(String::new, |trade| clock::time(trade.time));
         self.caution = match (frame.flags.stale, frame.partial_since) {
             (true, _) => "stale: the source marked this book as doubtful".to_owned(),
             (false, Some(since)) => format!("partial since {}", clock::time(since)),
@@ -242,7 +246,8 @@ mod tests {
         traded.partial_since = Some(UnixNanos(0));
         traded.last_trade = Some(LastTrade { price: Price(100), size: Size(30), time: UnixNanos(0), aggressor: Aggressor::Sell });
         ladder.update(&traded);
-        assert_eq!(ladder.last_trade.replace('\u{2009}', " "), "▼ 1 × 3 at 00:00:00.000 000 000");
+        assert_eq!(ladder.last_trade, "▼ 1 × 3");
+        assert_eq!(ladder.last_trade_time.replace('\u{2009}', " "), "00:00:00.000 000 000");
         assert!(ladder.caution.starts_with("partial since"));
     }
 

@@ -104,8 +104,11 @@ pub fn millis(micros: Option<u64>) -> String {
             let tenths = (micros + 50) / 100;
             format!("{}.{}{THIN}ms", tenths / 10, tenths % 10)
         }
-        Some(micros @ ..9_999_500) => format!("{}{THIN}ms", grouped(&((micros + 500) / 1000).to_string())),
-        Some(micros) => format!("{}.{}{THIN}s", micros / 1_000_000, micros / 100_000 % 10),
+        Some(micros @ ..999_500) => format!("{}{THIN}ms", (micros + 500) / 1000),
+        Some(micros) => {
+            let tenths = micros / 100_000;
+            format!("{}.{}{THIN}s", grouped(&(tenths / 10).to_string()), tenths % 10)
+        }
     }
 }
 
@@ -182,7 +185,8 @@ mod tests {
             (Some(849), "0.8 ms"),
             (Some(12_000), "12.0 ms"),
             (Some(99_950), "100 ms"),
-            (Some(1_800_000), "1 800 ms"),
+            (Some(850_000), "850 ms"),
+            (Some(1_800_000), "1.8 s"),
             (Some(12_340_000), "12.3 s"),
         ] {
             assert_eq!(plain(&millis(micros)), text);

@@ -29,24 +29,10 @@ pub fn status_word(state: &State) -> String {
     }
 }
 
-/// A mark before the word, so that the state is seen from afar.
-#[must_use]
-pub fn status_mark(status: Status) -> &'static str {
-    match status {
-        Status::Idle => "○",
-        Status::Connecting | Status::Loading => "…",
-        Status::Playing => "▶",
-        Status::Paused => "❚❚",
-        Status::Following => "●",
-        Status::Ended => "■",
-        Status::Disconnected | Status::Failed => "✕",
-    }
-}
-
 /// The connection, for the status bar: a mark and a word.
 #[must_use]
-pub fn connection(state: &State) -> &'static str {
-    match state.status {
+pub fn connection(status: Status) -> &'static str {
+    match status {
         Status::Idle => "○ not connected",
         Status::Connecting => "… connecting",
         Status::Loading | Status::Playing | Status::Paused | Status::Following | Status::Ended => "✓ connected",
@@ -72,8 +58,11 @@ pub fn announcement(state: &State) -> String {
     }
 }
 
-/// What stands where the book would, when nothing is open.
-pub const IDLE: &str = "Nothing is open. Choose a table:";
+/// What stands where the book would, when nothing is open, above a button for each table that has one.
+#[must_use]
+pub fn idle(tables: usize) -> &'static str {
+    if tables == 0 { "Nothing is open, and the store has no table with a book" } else { "Nothing is open. Choose a table:" }
+}
 
 /// A store's name as the picker shows it.
 #[must_use]
@@ -249,6 +238,15 @@ pub fn worker_stopped(detail: &str) -> ErrorJson {
     }
 }
 
+/// What the banner's button does about an error of the page itself.
+#[must_use]
+pub fn page_remedy(error: &ErrorJson) -> &'static str {
+    if error.code == STORES { "Try again" } else { "Restart" }
+}
+
+/// Code of [`stores_unreachable`]: the worker itself is well.
+pub const STORES: &str = "stores";
+
 /// A message of the worker could not be read.
 #[must_use]
 pub fn unreadable_message(detail: &str) -> ErrorJson {
@@ -264,7 +262,7 @@ pub fn unreadable_message(detail: &str) -> ErrorJson {
 #[must_use]
 pub fn stores_unreachable(detail: &str) -> ErrorJson {
     ErrorJson {
-        code: "stores".to_owned(),
+        code: STORES.to_owned(),
         what: "Asking the server for its stores failed".to_owned(),
         place: format!("/api/stores: {detail}"),
         todo: "See whether tickscope serve still runs, then try again".to_owned(),

@@ -1,8 +1,12 @@
 //! Small things of the window: keys, visibility, the clipboard, pointer geometry, waiting.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
-use web_sys::{Element, Event, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, Window};
+pub use web_sys::Window;
+use web_sys::{Element, Event, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver};
 
 /// Calls `handle` with each key pressed alone (`KeyboardEvent.key`) outside of text fields, menus and open dialogs; when it answers
 /// true, the browser does nothing else with the key. Lives as long as the page.
@@ -63,18 +67,53 @@ pub fn blur(event: &Event) {
     }
 }
 
-/// Scrolls `container` so that `element` stands in its middle.
-pub fn centre_on(container: &impl AsRef<Element>, element: &impl AsRef<HtmlElement>) {
-    let (container, element) = (container.as_ref(), element.as_ref());
-    let middle = element.offset_top() + element.offset_height() / 2;
-    container.set_scroll_top(middle - container.client_height() / 2);
+/// Keeps an element in the vertical middle of what scrolls around it, whatever its height becomes, until the user scrolls.
+pub struct Centring(Rc<Centred>);
+
+struct Centred {
+    container: Element,
+    element: HtmlElement,
+    /// Where the last centring left the container; a scroll to anywhere else is the user's.
+    at: Cell<i32>,
+    free: Cell<bool>,
 }
 
-/// Whether the content of an element is taller than the element.
-#[must_use]
-pub fn overflows(element: &impl AsRef<Element>) -> bool {
-    let element = element.as_ref();
-    element.scroll_height() > element.client_height() + 1
+impl Centring {
+    /// Centres now and at every change of size, as long as the page lives. `None` where the browser cannot tell sizes.
+    #[must_use]
+    pub fn keep(container: &impl AsRef<Element>, element: &impl AsRef<HtmlElement>) -> Option<Centring> {
+        let (container, element) = (container.as_ref().clone(), element.as_ref().clone());
+        let centred = Rc::new(Centred { container: container.clone(), element, at: Cell::new(0), free: Cell::new(false) });
+        let resized = Rc::clone(&centred);
+        let on_resize = Closure::<dyn FnMut()>::new(move || {
+            if !resized.free.get() {
+                resized.centre();
+            }
+        });
+        let observer = ResizeObserver::new(on_resize.as_ref().unchecked_ref()).ok()?;
+        observer.observe(&container);
+        on_resize.forget();
+        let scrolled = Rc::clone(&centred);
+        let on_scroll = Closure::<dyn FnMut()>::new(move || scrolled.free.set(scrolled.container.scroll_top() != scrolled.at.get()));
+        let _ = container.add_event_listener_with_callback("scroll", on_scroll.as_ref().unchecked_ref());
+        on_scroll.forget();
+        centred.centre();
+        Some(Centring(centred))
+    }
+
+    /// Centres again after the user scrolled.
+    pub fn again(&self) {
+        self.0.free.set(false);
+        self.0.centre();
+    }
+}
+
+impl Centred {
+    fn centre(&self) {
+        let middle = self.element.offset_top() + self.element.offset_height() / 2;
+        self.container.set_scroll_top(middle - self.container.client_height() / 2);
+        self.at.set(self.container.scroll_top());
+    }
 }
 
 /// Copies a text; answers whether the browser allowed it.

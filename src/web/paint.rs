@@ -1,7 +1,8 @@
 //! Cells that are written straight into the DOM, and only when what they show changes.
 
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement};
+use web_sys::Element;
+pub use web_sys::HtmlElement;
 
 /// All elements within `root` that match `selector`, in document order.
 fn within(root: &Element, selector: &str) -> Vec<HtmlElement> {
