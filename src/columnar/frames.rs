@@ -47,15 +47,7 @@ impl<'a> Frames<'a> {
         if self.rows_left() == 0 {
             return Ok(false);
         }
-        let mut rows = self.rows_left().min(self.max_rows);
-        loop {
-            // Rows differ in size, so that fewer of them may still be too many: each turn makes it fewer.
-            let bytes = self.estimate(self.next..self.next + rows);
-            if bytes <= TARGET_BYTES || rows == 1 {
-                break;
-            }
-            rows = (rows * TARGET_BYTES / bytes).clamp(1, rows - 1);
-        }
+        let mut rows = self.fitting_rows();
         loop {
             let range = self.next..self.next + rows;
             let columns = self.schema.column_refs(&self.batch, range.clone())?;
@@ -77,6 +69,21 @@ impl<'a> Frames<'a> {
                 Err(error) => return Err(ColumnarError::Encode(error)),
             }
         }
+    }
+
+    /// The most rows within the target, and at least one.
+    fn fitting_rows(&self) -> usize {
+        let all = self.rows_left().min(self.max_rows);
+        if self.estimate(self.next..self.next + all) <= TARGET_BYTES {
+            return all;
+        }
+        // More rows never take fewer bytes, so the edge can be searched for.
+        let (mut fit, mut over) = (1, all);
+        while over - fit > 1 {
+            let middle = fit.midpoint(over);
+            if self.estimate(self.next..self.next + middle) <= TARGET_BYTES { fit = middle } else { over = middle }
+        }
+        fit
     }
 
     /// Bytes of these rows on the wire, but for symbols that the client does not have yet.
