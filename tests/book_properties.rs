@@ -40,7 +40,7 @@ fn order_event(random: &mut Random, time: i64, snapshot: bool) -> Event<'static>
         side: if roll < 20 { None } else { Some(random.of(&[Side::Bid, Side::Ask])) },
         id: random.below(60),
         price: if (20..40).contains(&roll) { None } else { Some(Price(random.below(12) as i64 - 4)) },
-        size: Size(random.below(6) as i64),
+        size: Size(random.below(7) as i64 - i64::from(random.below(30) == 0)),
     };
     let flags = match roll {
         40..60 => Flags::TOB,

@@ -133,6 +133,11 @@ impl OrderBook {
 
     /// Makes one change.
     pub(super) fn apply(&mut self, order: OrderChange, flags: Flags, findings: &mut Findings) {
+        // A negative size would make a cancel add.
+        if order.size.0 < 0 {
+            findings.malformed_orders += 1;
+            return;
+        }
         if flags.top_of_book() || flags.aggregated() {
             return self.apply_aggregate(order, flags, findings);
         }
@@ -175,7 +180,7 @@ impl OrderBook {
         let node = self.nodes.cells[slot as usize];
         let level = self.levels.cells[node.level as usize];
         let (side, price) = (order.side.unwrap_or(level.side), order.price.unwrap_or(level.price));
-        if order.size.0 <= 0 {
+        if order.size.0 == 0 {
             return self.remove(slot);
         }
         if (side, price) == (level.side, level.price) && order.size.0 <= node.size {

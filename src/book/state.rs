@@ -38,7 +38,7 @@ pub struct Findings {
     pub unknown_orders: u64,
     /// Adds of orders that it does hold. The new one replaces the old one.
     pub duplicate_orders: u64,
-    /// Orders without a side, a price or a size above zero. They are left out.
+    /// Changes that lack a side, a price or a size, or have a negative one. They are left out.
     pub malformed_orders: u64,
     /// Rows that the source itself marks as doubtful (`MAYBE_BAD_BOOK`).
     pub maybe_bad: u64,

@@ -157,6 +157,8 @@ fn a_second_add_replaces_the_first() {
 fn an_order_that_lacks_something_is_counted_and_left_out() {
     let book = check("R\nA none 1 100 5\nA bid 2 - 5\nA bid 3 100 0", " | ");
     assert_eq!(book.findings().malformed_orders, 3);
+    let book = check("R\nA bid 1 100 5\nC bid 1 100 -2\nM bid 1 100 -2", "100:5/1 [1=5] | ");
+    assert_eq!(book.findings().malformed_orders, 2);
 }
 
 #[test]

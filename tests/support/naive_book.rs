@@ -40,6 +40,9 @@ impl NaiveBook {
         };
         let price = change.price.map(|price| price.0);
         let size = change.size.0;
+        if size < 0 {
+            return;
+        }
         if event.flags.top_of_book() || event.flags.aggregated() {
             let Some(side) = change.side else { return };
             let at_level = |order: &NaiveOrder| order.side == side && Some(order.price) == price;
@@ -80,7 +83,7 @@ impl NaiveBook {
                 order.side = change.side.unwrap_or(old_side);
                 order.price = price.unwrap_or(old_price);
                 order.size = size;
-                if size <= 0 {
+                if size == 0 {
                     self.orders.remove(at);
                 } else if (order.side, order.price) == (old_side, old_price) && size <= old_size {
                     self.orders[at] = order;
