@@ -185,6 +185,8 @@ pub struct Engine {
     playing: bool,
     clock: Option<Clock>,
     ended: bool,
+    /// The last turn could not apply what is due, because rows are missing.
+    starved: bool,
     error: Option<ErrorJson>,
     failed: bool,
     retry_at: Option<u64>,
@@ -225,6 +227,7 @@ impl Engine {
             playing: false,
             clock: None,
             ended: false,
+            starved: false,
             error: None,
             failed: false,
             retry_at: None,
@@ -246,7 +249,10 @@ impl Engine {
         match input {
             Input::Message(message) => self.message(message, now),
             Input::SocketOpened { socket } => self.socket_opened(socket, now),
-            Input::SocketMessage { socket, bytes } => self.socket_message(socket, &bytes, now),
+            Input::SocketMessage { socket, bytes } => {
+                self.socket_message(socket, &bytes, now);
+                self.outputs.push_back(Output::WakeAt(now));
+            }
             Input::SocketText { socket } => self.socket_text(socket, now),
             Input::SocketClosed { socket, code, reason } => self.socket_closed(socket, code, &reason, now),
             Input::Turn => self.turn(now),
@@ -383,10 +389,8 @@ impl Engine {
 
     fn turn(&mut self, now: u64) {
         self.keep_connections(now);
-        self.run_control(now);
-        self.run_fetch(now);
+        // What is here is applied before more is asked for: it may be all that is wanted, and it makes room.
         let more = self.apply(now);
-        // What was applied may have made room, and a seek may need rows or an answer.
         self.run_fetch(now);
         self.run_control(now);
         self.report(now);

@@ -99,19 +99,21 @@ impl<T: TimedRows> History<T> {
     }
 
     /// Makes room for `bytes` by forgetting applied rows, oldest first, and holds it. False when what is not applied leaves no
-    /// room; an empty history always has room, so that one window larger than the budget is still possible.
+    /// room.
     pub fn reserve(&mut self, bytes: usize, applied: i64) -> bool {
         while self.bytes + self.reserved + bytes > self.budget {
             match self.entries.front() {
                 Some(entry) if entry.first + entry.rows as i64 <= applied => self.forget_front(),
-                _ => break,
+                _ => return false,
             }
-        }
-        if self.bytes + self.reserved + bytes > self.budget && (self.bytes > 0 || self.reserved > 0) {
-            return false;
         }
         self.reserved += bytes;
         true
+    }
+
+    /// Holds room past the budget: for rows without which nothing can be applied.
+    pub fn reserve_anyway(&mut self, bytes: usize) {
+        self.reserved += bytes;
     }
 
     /// Gives back what [`History::reserve`] held.

@@ -163,7 +163,7 @@ impl Engine {
             }
             Some(SessionEvent::Batch(batch)) => self.batch(which, batch, bytes.len(), now),
             Some(SessionEvent::End) => match which {
-                Which::Data => self.window_ended(now),
+                Which::Data => self.window_ended(),
                 Which::Control => self.control_ended(now),
             },
             Some(SessionEvent::Cancelled) => match which {
@@ -171,7 +171,7 @@ impl Engine {
                 Which::Control => self.control.running = None,
             },
             Some(SessionEvent::Failed { status, message }) => match which {
-                Which::Data => self.window_failed(status, &message, now),
+                Which::Data => self.window_failed(status, &message),
                 Which::Control => self.control_failed(status, &message, now),
             },
         }

@@ -83,28 +83,29 @@ impl Engine {
             return;
         }
         let ahead = self.history.visible_end() - self.player.applied();
-        let wanted = if self.seeking_rows() {
-            true
-        } else if self.playing {
-            self.history.bytes_after(self.player.applied()) < self.history.budget() / 2
+        let wanted = if self.seeking_rows() || self.playing {
+            self.starved || self.history.bytes_after(self.player.applied()) < self.history.budget() / 2
         } else {
             ahead < ROWS_AHEAD_PAUSED && self.seek.is_none() && self.as_of.is_some()
         };
         if !wanted {
             return;
         }
-        let mut rows = self.fetch.rows;
+        let moving = self.playing || self.seek.is_some();
+        let mut rows = if moving { self.fetch.rows } else { self.fetch.rows.min(ROWS_AHEAD_PAUSED as u64) };
         let applied = self.player.applied();
         while !self.history.reserve(self.bytes_of(rows), applied) {
-            if rows <= MIN_ROWS {
-                // What is kept is one group that is not whole yet, or has not been applied yet.
-                let stuck = self.seeking_rows() && self.history.bytes() < self.history.budget() * GROUP_BUDGETS;
-                if !stuck {
-                    return self.out_of_memory();
-                }
-                break;
+            if rows > MIN_ROWS {
+                rows = (rows / 2).max(MIN_ROWS);
+                continue;
             }
-            rows /= 2;
+            // What is kept is less than a window, or one group that is not whole yet: nothing can be applied without more.
+            let stuck = self.starved && self.history.bytes() < self.history.budget() * GROUP_BUDGETS;
+            if self.history.bytes() > 0 && !stuck {
+                return self.out_of_memory();
+            }
+            self.history.reserve_anyway(self.bytes_of(rows));
+            break;
         }
         let Some(opened) = &self.opened else { return };
         let window = windows::next(cursor, opened.to, rows, self.fetch.counts.as_ref(), self.fetch.whole_time);
@@ -131,9 +132,9 @@ impl Engine {
         usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(self.fetch.row_bytes)
     }
 
-    /// Nothing can be applied and nothing can be forgotten: only while a seek waits is that an error.
+    /// Nothing can be applied and nothing forgotten: an event group is larger than memory.
     fn out_of_memory(&mut self) {
-        if !self.seeking_rows() || self.history.bytes() < self.history.budget() {
+        if !self.starved || self.history.bytes() < self.history.budget() * GROUP_BUDGETS {
             return;
         }
         let what = format!(
@@ -221,7 +222,7 @@ impl Engine {
     }
 
     /// The running query for rows came to its end.
-    pub(super) fn window_ended(&mut self, now: u64) {
+    pub(super) fn window_ended(&mut self) {
         let Some(running) = self.fetch.window.take() else { return };
         self.history.release();
         if running.cancelled {
@@ -241,7 +242,6 @@ impl Engine {
                 self.history.finish();
             }
         }
-        self.run_fetch(now);
     }
 
     pub(super) fn window_cancelled(&mut self) {
@@ -251,7 +251,7 @@ impl Engine {
     }
 
     /// The store ended the window: at its time limit a smaller one is tried from the last complete time on.
-    pub(super) fn window_failed(&mut self, status: u8, message: &str, now: u64) {
+    pub(super) fn window_failed(&mut self, status: u8, message: &str) {
         let cancelled = self.fetch.window.as_ref().is_none_or(|running| running.cancelled);
         self.window_cancelled();
         if cancelled {
@@ -260,7 +260,7 @@ impl Engine {
         if is_limit(status) && self.fetch.retries < MAX_RETRIES {
             self.fetch.retries += 1;
             self.fetch.rows = (self.fetch.rows / 4).max(MIN_ROWS);
-            return self.run_fetch(now);
+            return;
         }
         let what = format!("The store refused a query for rows: {message}");
         let place = format!("{}, status 0x{status:02x}; statement: {}", self.place_text(), self.sql.as_deref().unwrap_or_default());

@@ -44,7 +44,7 @@ impl Engine {
             self.counters_at = now + COUNTERS_MICROS;
             self.sample_rates(now);
             let counters = self.counters();
-            self.post(FromWorker::Counters(counters));
+            self.post(FromWorker::Counters(Box::new(counters)));
             if self.retry_at.is_some() {
                 self.state_dirty = true;
             }

@@ -225,6 +225,7 @@ impl Engine {
         if let Some(seek) = &mut self.seek {
             seek.stage = Stage::Rolling;
         }
+        self.starved = false;
     }
 
     /// Whether a seek waits for rows.
@@ -270,6 +271,7 @@ impl Engine {
                     Err(error) => self.apply_failed(&error),
                     Ok(done) => {
                         self.tally.events.add(done.rows);
+                        self.starved = done.outcome == Outcome::Starved;
                         let finished = match done.outcome {
                             Outcome::More => goal == Goal::Forward && done.groups > 0,
                             Outcome::Starved => false,
@@ -300,11 +302,13 @@ impl Engine {
             }
         };
         self.tally.events.add(done.rows);
+        self.starved = done.outcome == Outcome::Starved;
         let reached = match (done.outcome, scheduled) {
             (Outcome::Reached, Some(time)) => Some(Moment::end_of(time)),
             (Outcome::Ended, Some(time)) if time < end => Some(Moment::end_of(time)),
             _ => self.position(),
         };
+        let shown = self.as_of;
         // The clock never shows a time before the one it showed.
         if let Some(reached) = reached
             && self.as_of.is_none_or(|shown| reached > shown)
@@ -320,7 +324,9 @@ impl Engine {
             self.as_of = Some(Moment::end_of(self.last_time()));
             self.pause();
         }
-        self.frame.changed(&mut self.tally.frames_conflated);
+        if done.rows > 0 || self.as_of != shown {
+            self.frame.changed(&mut self.tally.frames_conflated);
+        }
         done.outcome == Outcome::More
     }
 

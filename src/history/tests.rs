@@ -57,13 +57,6 @@ fn rows_not_applied_are_never_forgotten() {
 }
 
 #[test]
-fn an_empty_history_takes_a_window_larger_than_its_budget() {
-    let mut history = history(&[]);
-    assert!(history.reserve(5_000, 0));
-    assert!(!history.reserve(1, 0));
-}
-
-#[test]
 fn ties_keep_their_first_index_when_it_was_forgotten() {
     let mut history = history(&[&[1, 7], &[7, 7, 8]]);
     history.complete(UnixNanos(9));

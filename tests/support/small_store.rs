@@ -1,0 +1,330 @@
+//! A store of one table in memory, for scenarios of the engine: it answers the engine's own statements over the real encoder, in
+//! virtual time, and fails on request the way servers do.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::builder::StringDictionaryBuilder;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, Decimal64Array, Int16Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
+use tickscope::columnar::{Frames, ResultSchema};
+use tickscope::engine::{Engine, Input, Output};
+use tickscope::link::{Command, FromWorker, State, StoreInfo, StoreKind, ToWorker, ViewFrame};
+use tickscope::wire::{ClientMessage, Encoder, QueryRequest, ServerInfo, status};
+
+/// A row of the table: an order event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row {
+    pub time: i64,
+    pub venue_time: i64,
+    pub action: char,
+    pub side: char,
+    pub price: i64,
+    pub size: i64,
+    pub id: i64,
+    pub flags: i16,
+}
+
+pub const COLUMNS: [(&str, &str); 8] = [
+    ("ts_recv", "TIMESTAMP_NS"),
+    ("ts_event", "TIMESTAMP_NS"),
+    ("action", "SYMBOL"),
+    ("side", "SYMBOL"),
+    ("price", "DECIMAL(18,9)"),
+    ("size", "LONG"),
+    ("order_id", "LONG"),
+    ("flags", "SHORT"),
+];
+
+pub fn batch_of(rows: &[Row], columns: &[&str]) -> RecordBatch {
+    let symbols = |pick: fn(&Row) -> char| -> ArrayRef {
+        let mut builder = StringDictionaryBuilder::<UInt32Type>::new();
+        for row in rows {
+            builder.append_value(pick(row).to_string());
+        }
+        Arc::new(builder.finish())
+    };
+    let column = |name: &str| -> ArrayRef {
+        match name {
+            "ts_recv" => Arc::new(TimestampNanosecondArray::from_iter_values(rows.iter().map(|row| row.time)).with_timezone("UTC")),
+            "ts_event" => Arc::new(TimestampNanosecondArray::from_iter_values(rows.iter().map(|row| row.venue_time)).with_timezone("UTC")),
+            "action" => symbols(|row| row.action),
+            "side" => symbols(|row| row.side),
+            "price" => {
+                let prices = Decimal64Array::from_iter(rows.iter().map(|row| (row.action != 'R').then_some(row.price)));
+                Arc::new(prices.with_precision_and_scale(18, 9).unwrap())
+            }
+            "size" => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.size))),
+            "order_id" => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.id))),
+            "flags" => Arc::new(Int16Array::from_iter_values(rows.iter().map(|row| row.flags))),
+            other => panic!("no column {other}"),
+        }
+    };
+    RecordBatch::try_from_iter_with_nullable(columns.iter().map(|name| (*name, column(name), true))).unwrap()
+}
+
+/// What the server does wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    /// Ends every n-th query for rows with this status after one batch.
+    pub fail_every: Option<(u32, u8)>,
+    /// Drops the connection after so many batches of rows in all, once.
+    pub drop_after_batches: Option<u32>,
+    /// Sends garbage instead of a batch after so many batches of rows in all, once.
+    pub garbage_after_batches: Option<u32>,
+}
+
+struct Peer {
+    encoder: Encoder,
+    outbox: VecDeque<Vec<u8>>,
+}
+
+/// The store, an engine, and virtual time between them.
+pub struct Harness {
+    pub engine: Engine,
+    pub rows: Vec<Row>,
+    pub rows_per_batch: usize,
+    pub faults: Faults,
+    pub now: u64,
+    pub states: Vec<State>,
+    pub frames: Vec<ViewFrame>,
+    pub row_queries: Vec<String>,
+    pub most_history_bytes: u64,
+    answers: Vec<(u32, Result<Box<State>, String>)>,
+    peers: Vec<(u32, Peer)>,
+    inputs: VecDeque<Input>,
+    wake_at: u64,
+    /// Batches of rows sent so far.
+    pub batches: u32,
+    next_id: u32,
+}
+
+impl Harness {
+    pub fn new(rows: Vec<Row>, rows_per_batch: usize, history_budget: usize) -> Harness {
+        let mut harness = Harness {
+            engine: Engine::new(history_budget),
+            rows,
+            rows_per_batch,
+            faults: Faults::default(),
+            now: 1_000_000,
+            states: Vec::new(),
+            frames: Vec::new(),
+            row_queries: Vec::new(),
+            most_history_bytes: 0,
+            answers: Vec::new(),
+            peers: Vec::new(),
+            inputs: VecDeque::new(),
+            wake_at: 0,
+            batches: 0,
+            next_id: 1,
+        };
+        let store = StoreInfo { name: "small".into(), kind: StoreKind::Embedded, default: true, url: "ws://small".into(), importing: Vec::new() };
+        harness.inputs.push_back(Input::Message(ToWorker::Start { stores: vec![store] }));
+        harness
+    }
+
+    /// Runs a command until its answer.
+    pub fn command(&mut self, command: &Command) -> Result<Box<State>, String> {
+        let id = self.start(command);
+        for _ in 0..5_000_000 {
+            if let Some(at) = self.answers.iter().position(|(answered, _)| *answered == id) {
+                return self.answers.swap_remove(at).1;
+            }
+            self.step();
+        }
+        panic!("{command:?} has no answer; last state: {:?}", self.states.last());
+    }
+
+    pub fn start(&mut self, command: &Command) -> u32 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.inputs.push_back(Input::Message(ToWorker::Request { id, command: command.to_json() }));
+        id
+    }
+
+    pub fn state(&mut self) -> Box<State> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.inputs.push_back(Input::Message(ToWorker::GetState { id }));
+        loop {
+            if let Some(at) = self.answers.iter().position(|(answered, _)| *answered == id) {
+                return self.answers.swap_remove(at).1.unwrap();
+            }
+            self.step();
+        }
+    }
+
+    pub fn until(&mut self, what: &str, condition: impl Fn(&State) -> bool) -> State {
+        for _ in 0..5_000_000 {
+            if let Some(state) = self.states.last().filter(|state| condition(state)) {
+                return state.clone();
+            }
+            self.step();
+        }
+        panic!("never {what}; last state: {:?}", self.states.last());
+    }
+
+    /// Lets virtual time pass.
+    pub fn run_for(&mut self, micros: u64) {
+        let end = self.now + micros;
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    /// One thing happens: an input, a server's message, or time passes to the next wake-up.
+    pub fn step(&mut self) {
+        let input = match self.inputs.pop_front().or_else(|| self.message()) {
+            Some(input) => input,
+            None => {
+                self.now = self.now.max(self.wake_at) + 1;
+                Input::Turn
+            }
+        };
+        self.engine.handle(input, self.now);
+        while let Some(output) = self.engine.next_output() {
+            self.carry_out(output);
+        }
+    }
+
+    fn message(&mut self) -> Option<Input> {
+        let at = self.peers.iter().position(|(_, peer)| !peer.outbox.is_empty())?;
+        let (socket, peer) = &mut self.peers[at];
+        let (socket, bytes) = (*socket, peer.outbox.pop_front()?);
+        // Turn about, so that no connection starves the other.
+        self.peers.rotate_left(1);
+        if bytes.is_empty() {
+            self.peers.retain(|(open, _)| *open != socket);
+            return Some(Input::SocketClosed { socket, code: 1006, reason: String::new() });
+        }
+        Some(Input::SocketMessage { socket, bytes })
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Connect { socket, .. } => {
+                let mut greeting = Vec::new();
+                ServerInfo { capabilities: 2, cluster: "small".into(), ..ServerInfo::default() }.encode(&mut greeting);
+                self.peers.push((socket, Peer { encoder: Encoder::new(), outbox: VecDeque::from([greeting]) }));
+                self.inputs.push_back(Input::SocketOpened { socket });
+            }
+            Output::Send { socket, bytes } => {
+                if let Ok(ClientMessage::Query(query)) = ClientMessage::decode(&bytes) {
+                    self.answer(socket, &query);
+                }
+            }
+            Output::Close { socket, .. } => self.peers.retain(|(open, _)| *open != socket),
+            Output::Post(FromWorker::Answer { id, result }) => self.answers.push((id, result)),
+            Output::Post(FromWorker::State(state)) => self.states.push(*state),
+            Output::Post(FromWorker::Counters(counters)) => self.most_history_bytes = self.most_history_bytes.max(counters.history_bytes),
+            Output::Post(FromWorker::Ready) => {}
+            Output::Frame(bytes) => {
+                let frame = ViewFrame::decode(&bytes).unwrap();
+                self.inputs.push_back(Input::Message(ToWorker::FrameAck { sequence: frame.sequence, paint_micros: 5 }));
+                self.frames.push(frame);
+            }
+            Output::WakeAt(at) => self.wake_at = at,
+        }
+    }
+
+    fn answer(&mut self, socket: u32, query: &QueryRequest) {
+        let sql = &query.sql;
+        let bound = |mark: &str| -> Option<i64> {
+            let from = sql.find(mark)? + mark.len();
+            sql[from..].split(')').next()?.parse().ok()
+        };
+        let from = bound(">= to_timestamp_nanos(").unwrap_or(i64::MIN);
+        let to = bound("< to_timestamp_nanos(").unwrap_or(i64::MAX);
+        let inside: Vec<Row> = self.rows.iter().filter(|row| row.time >= from && row.time < to).copied().collect();
+        let count = |rows: usize| -> ArrayRef { Arc::new(Int64Array::from(vec![rows as i64])) };
+        let time = |time: Option<i64>| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(vec![time]).with_timezone("UTC")) };
+        let text = |texts: Vec<&str>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
+        let batch = |columns: Vec<(&str, ArrayRef)>| {
+            RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap()
+        };
+        if sql.contains("FROM tables()") {
+            let answer = batch(vec![
+                ("table_name", text(vec!["orders"])),
+                ("designatedTimestamp", text(vec!["ts_recv"])),
+                ("table_row_count", count(self.rows.len())),
+                ("note", text(vec![""])),
+            ]);
+            return self.send(socket, query, &[answer], None);
+        }
+        if sql.contains("FROM table_columns(") {
+            let (names, kinds) = COLUMNS.iter().copied().unzip();
+            return self.send(socket, query, &[batch(vec![("column", text(names)), ("type", text(kinds))])], None);
+        }
+        if sql.contains("AS first_time") {
+            let (first, last) = (inside.iter().map(|row| row.time).min(), inside.iter().map(|row| row.time).max());
+            let answer = batch(vec![("first_time", time(first)), ("last_time", time(last)), ("event_count", count(inside.len()))]);
+            return self.send(socket, query, &[answer], None);
+        }
+        if sql.contains("AS anchor_time") {
+            let anchor = inside.iter().filter(|row| row.action == 'R' || row.flags & 32 != 0).map(|row| row.time).max();
+            return self.send(socket, query, &[batch(vec![("anchor_time", time(anchor))])], None);
+        }
+        if sql.contains("AS bucket") {
+            let width: i64 = sql.split("/ ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+            let mut buckets = std::collections::BTreeMap::new();
+            for row in &inside {
+                *buckets.entry((row.time - from) / width).or_insert(0i64) += 1;
+            }
+            let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(buckets.keys().copied()));
+            let counts: ArrayRef = Arc::new(Int64Array::from_iter_values(buckets.values().copied()));
+            return self.send(socket, query, &[batch(vec![("bucket", numbers), ("event_count", counts)])], None);
+        }
+        let limit = sql.rsplit_once(" LIMIT ").map_or(usize::MAX, |(_, limit)| limit.parse().unwrap());
+        let inside = &inside[..inside.len().min(limit)];
+        let list = sql.strip_prefix("SELECT ").unwrap().split(" FROM ").next().unwrap();
+        let columns: Vec<&str> = list.split(", ").map(|name| name.trim_matches('"')).collect();
+        let batches: Vec<RecordBatch> = match inside.is_empty() {
+            true => vec![batch_of(&[], &columns)],
+            false => inside.chunks(self.rows_per_batch).map(|rows| batch_of(rows, &columns)).collect(),
+        };
+        self.row_queries.push(sql.clone());
+        let nth = self.row_queries.len() as u32;
+        let failure = self.faults.fail_every.filter(|(every, _)| nth.is_multiple_of(*every)).map(|(_, status)| status);
+        self.send(socket, query, &batches, Some(failure));
+    }
+
+    /// Queues the answer. `rows` tells a query for rows, and its failure.
+    fn send(&mut self, socket: u32, query: &QueryRequest, batches: &[RecordBatch], rows: Option<Option<u8>>) {
+        let Some((_, peer)) = self.peers.iter_mut().find(|(open, _)| *open == socket) else { return };
+        let mut bytes = Vec::new();
+        if peer.encoder.begin(query.request_id, query.reset_dictionary, &mut bytes) {
+            peer.outbox.push_back(bytes.clone());
+        }
+        let schema = ResultSchema::new(batches[0].schema()).unwrap();
+        for batch in batches {
+            if rows.is_some() {
+                self.batches += 1;
+                if self.faults.drop_after_batches.is_some_and(|after| self.batches > after) {
+                    self.faults.drop_after_batches = None;
+                    // An empty message stands for the end of the connection.
+                    return peer.outbox.push_back(Vec::new());
+                }
+                if self.faults.garbage_after_batches.is_some_and(|after| self.batches > after) {
+                    self.faults.garbage_after_batches = None;
+                    return peer.outbox.push_back(b"QWP1 and then nothing that makes sense".to_vec());
+                }
+            }
+            if batch.num_rows() == 0 {
+                let columns = schema.column_refs(batch, 0..0).unwrap();
+                peer.encoder.batch(schema.columns(), &columns, 0, &mut bytes).unwrap();
+                peer.outbox.push_back(bytes.clone());
+            }
+            let mut frames = Frames::new(&schema, batch.clone(), 0);
+            while frames.encode_next(&mut peer.encoder, &mut bytes).unwrap() {
+                peer.outbox.push_back(bytes.clone());
+            }
+            if let Some(Some(failure)) = rows {
+                let text = if failure == status::LIMIT_EXCEEDED { "[-1] timeout, query aborted" } else { "[7] Invalid column: nope" };
+                peer.encoder.error(query.request_id, failure, text, &mut bytes);
+                return peer.outbox.push_back(bytes);
+            }
+        }
+        peer.encoder.end(&mut bytes).unwrap();
+        peer.outbox.push_back(bytes);
+    }
+}
