@@ -55,7 +55,7 @@ pub enum FromWorker {
     /// The state changed (at most once a turn of the worker's loop, never per event).
     State(Box<State>),
     /// Four times a second.
-    Counters(Counters),
+    Counters(Box<Counters>),
     /// The answer to a request.
     Answer {
         /// The request's number.

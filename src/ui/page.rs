@@ -259,7 +259,7 @@ impl Page {
         match event {
             WorkerEvent::Ready => {}
             WorkerEvent::State(state) => self.take_state(*state),
-            WorkerEvent::Counters(counters) => self.take_counters(counters),
+            WorkerEvent::Counters(counters) => self.take_counters(*counters),
             WorkerEvent::Stopped(detail) => self.failure.set(Some(wording::worker_stopped(&detail))),
             WorkerEvent::Unreadable(detail) => self.failure.set(Some(wording::unreadable_message(&detail))),
         }

@@ -14,6 +14,9 @@ use crate::link::{FrameError, ViewFrame};
 /// Called with each painted picture.
 type Painter = Box<dyn FnMut(&ViewFrame)>;
 
+/// Called when a picture left the loop.
+type OnPainted = Box<dyn Fn(Painted)>;
+
 /// How a picture left the loop.
 pub struct Painted {
     /// The buffer, to be handed back.
@@ -32,7 +35,7 @@ struct Loop {
     last: RefCell<Option<ViewFrame>>,
     painters: RefCell<Vec<Painter>>,
     scheduled: Cell<bool>,
-    on_painted: RefCell<Option<Box<dyn Fn(Painted)>>>,
+    on_painted: RefCell<Option<OnPainted>>,
     callback: RefCell<Option<Closure<dyn FnMut()>>>,
 }
 

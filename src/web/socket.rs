@@ -25,10 +25,13 @@ pub enum SocketEvent {
     },
 }
 
+/// What the browser calls: on open, on a message, on close.
+type Handlers = (Closure<dyn FnMut()>, Closure<dyn FnMut(MessageEvent)>, Closure<dyn FnMut(CloseEvent)>);
+
 /// A WebSocket with its handlers. Dropping it closes it and silences it.
 pub struct Socket {
     socket: WebSocket,
-    _handlers: (Closure<dyn FnMut()>, Closure<dyn FnMut(MessageEvent)>, Closure<dyn FnMut(CloseEvent)>),
+    _handlers: Handlers,
 }
 
 impl Socket {

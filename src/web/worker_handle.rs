@@ -19,7 +19,7 @@ pub enum WorkerEvent {
     /// The state changed.
     State(Box<State>),
     /// New counters.
-    Counters(crate::link::Counters),
+    Counters(Box<crate::link::Counters>),
     /// It trapped, or its script could not be loaded; it is gone.
     Stopped(String),
     /// A message or frame of it could not be read.
@@ -45,12 +45,15 @@ struct Handle {
     waiting: RefCell<BTreeMap<u32, Answer>>,
 }
 
+/// What the browser calls with the worker's messages and with its end.
+type Handlers = (Closure<dyn FnMut(MessageEvent)>, Closure<dyn FnMut(ErrorEvent)>);
+
 struct Running {
     worker: web_sys::Worker,
     ready: bool,
     /// Messages for a worker that is not ready; sent earlier they would be lost. Bounded by [`MAX_WAITING`].
     queue: VecDeque<ToWorker>,
-    _handlers: (Closure<dyn FnMut(MessageEvent)>, Closure<dyn FnMut(ErrorEvent)>),
+    handlers: Handlers,
 }
 
 impl WorkerHandle {
@@ -113,7 +116,7 @@ impl WorkerHandle {
         worker.set_onmessage(Some(message.as_ref().unchecked_ref()));
         worker.set_onerror(Some(error.as_ref().unchecked_ref()));
         worker.post_message(&self.0.module)?;
-        Ok(Running { worker, ready: false, queue: VecDeque::new(), _handlers: (message, error) })
+        Ok(Running { worker, ready: false, queue: VecDeque::new(), handlers: (message, error) })
     }
 
     /// Sends a message that has no answer; kept until the worker is ready.
@@ -199,7 +202,7 @@ impl Handle {
             running.worker.set_onerror(None);
             running.worker.terminate();
             // Its handlers may be running just now; the browser drops them with the worker.
-            let (message, error) = running._handlers;
+            let (message, error) = running.handlers;
             message.forget();
             error.forget();
         }
