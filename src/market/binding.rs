@@ -68,9 +68,21 @@ pub(super) struct Layout {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Body {
-    Orders { order_id: usize },
-    Levels { bids: Vec<LevelColumns>, asks: Vec<LevelColumns> },
-    Arrays { bids: usize, asks: usize, bid_counts: Option<usize>, ask_counts: Option<usize> },
+    Orders {
+        order_id: usize,
+    },
+    Levels {
+        bids: Vec<LevelColumns>,
+        asks: Vec<LevelColumns>,
+    },
+    /// `depth` is the most levels a side that a row had room for so far.
+    Arrays {
+        bids: usize,
+        asks: usize,
+        bid_counts: Option<usize>,
+        ask_counts: Option<usize>,
+        depth: u32,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,9 +182,12 @@ impl Binding {
     }
 
     /// Takes in how many levels a side the rows of arrays have room for ([`super::Chunk::depth`]): the name becomes `MBP-10
-    /// (arrays)`, and one level makes an L1. Other layouts know it from their columns.
+    /// (arrays)`, and one level makes an L1. The most that was seen counts. Other layouts know it from their columns.
     pub fn set_depth(&mut self, levels: u32) {
-        if matches!(self.layout.body, Body::Arrays { .. }) && levels > 0 {
+        if let Body::Arrays { depth, .. } = &mut self.layout.body
+            && levels > *depth
+        {
+            *depth = levels;
             self.name = format!("MBP-{levels} (arrays)");
             self.kind = if levels == 1 { BookKind::L1 } else { BookKind::L2 };
         }
@@ -338,7 +353,7 @@ impl<'a> Picker<'a> {
         let (bids, asks) = (bids?, asks?);
         let bid_counts = self.optional("bid_count", "bid_ct", Form::Counts);
         let ask_counts = self.optional("ask_count", "ask_ct", Form::Counts);
-        let layout = self.depth_layout(Body::Arrays { bids, asks, bid_counts, ask_counts });
+        let layout = self.depth_layout(Body::Arrays { bids, asks, bid_counts, ask_counts, depth: 0 });
         Some(self.binding("MBP (arrays)".to_owned(), BookKind::L2, Anchor::LastRow, layout))
     }
 

@@ -104,7 +104,7 @@ impl Feed {
                 let (bids, asks) = (side(bids)?, side(asks)?);
                 Body::Depth(Levels::Flat { bids, asks })
             }
-            Columns::Arrays { bids, asks, bid_counts, ask_counts } => {
+            Columns::Arrays { bids, asks, bid_counts, ask_counts, .. } => {
                 let mut side = |at: usize, counts: Option<usize>| -> Result<ArraySide, MarketError> {
                     let (name, array) = column(at)?;
                     let mut side = ArraySide::read(name, array, prices.scale, sizes.scale)?;

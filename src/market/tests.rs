@@ -61,6 +61,8 @@ fn arrays_are_as_deep_as_their_rows() {
     binding.set_depth(1);
     assert_eq!((binding.name.as_str(), binding.kind), ("MBP-1 (arrays)", BookKind::L1));
     binding.set_depth(10);
+    // A batch whose rows happen to be shorter changes nothing.
+    binding.set_depth(7);
     assert_eq!((binding.name.as_str(), binding.kind), ("MBP-10 (arrays)", BookKind::L2));
 }
 
