@@ -257,7 +257,8 @@ impl Page {
 
     fn worker_event(self, event: WorkerEvent) {
         match event {
-            WorkerEvent::Ready => {}
+            // A page opened in a background tab is hidden from the start.
+            WorkerEvent::Ready => self.with_worker(|worker| worker.send(ToWorker::Visible(dom::is_visible(&self.window())))),
             WorkerEvent::State(state) => self.take_state(*state),
             WorkerEvent::Counters(counters) => self.take_counters(*counters),
             WorkerEvent::Stopped(detail) => self.failure.set(Some(wording::worker_stopped(&detail))),

@@ -114,7 +114,12 @@ fn RangeTrack() -> impl IntoView {
         event.prevent_default();
         let (Some(from), Some(to)) = (from.get_untracked(), to.get_untracked()) else { return };
         match page.state.with_untracked(|state| places::range(state, &from.value(), &to.value())) {
-            Ok(command) => page.send(&command),
+            Ok(command) => {
+                page.send(&command);
+                // Back to where single keys work.
+                dom::leave(&from);
+                dom::leave(&to);
+            }
             Err(refusal) => page.notice.set(refusal),
         }
     };

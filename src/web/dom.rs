@@ -31,6 +31,12 @@ fn taken(event: &KeyboardEvent) -> bool {
     }
 }
 
+/// Whether the tab is visible.
+#[must_use]
+pub fn is_visible(window: &Window) -> bool {
+    window.document().is_none_or(|document| !document.hidden())
+}
+
 /// Calls `handle` when the tab becomes visible (true) or hidden.
 pub fn on_visibility(window: &Window, handle: impl Fn(bool) + 'static) {
     let Some(document) = window.document() else { return };
@@ -60,10 +66,16 @@ pub fn keep_focus(event: &MouseEvent) {
     event.prevent_default();
 }
 
+/// Takes the focus from an element.
+pub fn leave(element: &impl AsRef<HtmlElement>) {
+    // Blurring an element of the document cannot fail.
+    let _ = element.as_ref().blur();
+}
+
 /// Takes the focus from the element of an event.
 pub fn blur(event: &Event) {
     if let Some(element) = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) {
-        let _ = element.blur();
+        leave(&element);
     }
 }
 
