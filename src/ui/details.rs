@@ -81,7 +81,11 @@ fn Totals() -> impl IntoView {
         let figure = Memo::new(move |_| page.counters.with(|counters| (gauge.show)(counters, page.painted.get())));
         view! { <div title=gauge.tooltip()><dt>{gauge.label}</dt><dd class="figure">{figure}</dd></div> }
     };
-    view! { <h2>"Counters"</h2> <dl class="facts two">{TOTALS.iter().chain(&STATUS_BAR).map(row).collect_view()}</dl> }
+    view! {
+        <h2>"Counters"</h2>
+        <dl class="facts">{TOTALS.iter().map(row).collect_view()}</dl>
+        <dl class="facts two">{STATUS_BAR.iter().map(row).collect_view()}</dl>
+    }
 }
 
 #[component]
