@@ -10,6 +10,7 @@ use hyper::client::conn::http1;
 use tokio::net::TcpStream;
 
 use super::client::Client;
+use super::{Config, Port, Running, ServeError};
 use crate::engine::HISTORY_BUDGET_BYTES;
 use crate::link::{Command, Open, Range, Status, StoreInfo, StoreKind};
 use crate::units::{Moment, NANOS_PER_DAY, Place, UnixNanos, parse_time};
@@ -100,8 +101,7 @@ pub async fn book(args: BookArgs) -> Result<(), Failure> {
     let (stores, _server) = match addresses {
         0 => {
             let files = args.sources.iter().map(PathBuf::from).collect();
-            let (stores, server) =
-                super::serve_in_process(files, args.time.clone(), args.quiet).await.map_err(|error| Failure::wrong_use(error.to_string()))?;
+            let (stores, server) = serve_files(files, args.time.clone(), args.quiet).await.map_err(|error| Failure::wrong_use(error.to_string()))?;
             (stores, Some(server))
         }
         1 if args.sources.len() == 1 => (stores_at(&args.sources[0]).await?, None),
@@ -146,6 +146,15 @@ pub async fn book(args: BookArgs) -> Result<(), Failure> {
     // A reader that stops early (`| head`) is no failure.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
+}
+
+/// Serves files to this process alone.
+async fn serve_files(files: Vec<PathBuf>, time_column: Option<String>, quiet: bool) -> Result<(Vec<StoreInfo>, Running), ServeError> {
+    let mut server = super::start(Config { files, time_column, port: Port::Exactly(0), quiet, ..Config::default() }).await?;
+    server.wait_imported().await?;
+    let url = format!("ws://{}/read/v1", server.address());
+    let store = StoreInfo { name: "embedded".to_owned(), kind: StoreKind::Embedded, default: true, url, importing: Vec::new() };
+    Ok((vec![store], server))
 }
 
 /// The moment as typed: any form of time, with `/k` or a trailing `-`.

@@ -1,0 +1,147 @@
+//! The `tickscope` command: reads its arguments and calls the library.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use tickscope::server::terminal::{self, BookArgs};
+use tickscope::server::{self, CachePlace, Config, DEFAULT_PORT, MAX_CONNECTIONS, Port, QUERY_TIMEOUT, ServeError};
+
+/// A tick explorer: rebuilds and plays back limit order books from a columnar tick store, in a browser tab.
+#[derive(Debug, Parser)]
+#[command(name = "tickscope", version, about, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serves the page and a store made of files.
+    Serve(ServeArguments),
+    /// Prints the book at a moment.
+    Book(BookArgs),
+}
+
+#[derive(Debug, Args)]
+struct ServeArguments {
+    /// Parquet and DBN files (.dbn, .dbn.zst: mbo, mbp-1, mbp-10); files of equal columns form one table. None: a synthetic session.
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+    /// Port to listen on; without it 8420, or the next free one.
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// A further name under which this server may be reached; may be given several times.
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
+    /// The timestamp column that orders the tables.
+    #[arg(long = "time", value_name = "COL")]
+    time_column: Option<String>,
+    /// Directory of the built page.
+    #[arg(long, value_name = "DIR")]
+    page: Option<PathBuf>,
+    /// Directory of imported files; without it the user's cache directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    cache: Option<PathBuf>,
+    /// Forget imported files at the end.
+    #[arg(long)]
+    no_cache: bool,
+    /// Seconds a query may take, waiting for its reader included.
+    #[arg(long, value_name = "SECS", default_value_t = QUERY_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    query_timeout: u64,
+    /// Clients at a time.
+    #[arg(long, value_name = "N", default_value_t = MAX_CONNECTIONS as u64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    max_connections: u64,
+    /// Writes nothing but the address and errors.
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl ServeArguments {
+    fn config(self) -> Config {
+        Config {
+            files: self.files,
+            time_column: self.time_column,
+            host: self.host,
+            port: self.port.map_or(Port::FreeFrom(DEFAULT_PORT), Port::Exactly),
+            allow_hosts: self.allow_hosts,
+            page: self.page,
+            cache: match (self.cache, self.no_cache) {
+                (Some(dir), _) => CachePlace::Dir(dir),
+                (None, true) => CachePlace::Temporary,
+                (None, false) => CachePlace::User,
+            },
+            query_timeout: Duration::from_secs(self.query_timeout),
+            max_connections: usize::try_from(self.max_connections).unwrap_or(MAX_CONNECTIONS),
+            quiet: self.quiet,
+        }
+    }
+}
+
+/// Wrong use, or input that cannot be read.
+const WRONG_USE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("tickscope: cannot start its threads: {error}");
+            return ExitCode::from(WRONG_USE);
+        }
+    };
+    let done = match arguments.command {
+        Command::Serve(arguments) => runtime.block_on(serve(arguments.config())).map_err(|error| (WRONG_USE, error.to_string())),
+        Command::Book(arguments) => runtime.block_on(terminal::book(arguments)).map_err(|failure| (failure.status, failure.message)),
+    };
+    // A query that computes on must not hold up the end of the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((status, message)) => {
+            eprintln!("tickscope: {message}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+/// Serves until Ctrl-C.
+async fn serve(config: Config) -> Result<(), ServeError> {
+    let mut running = server::start(config).await?;
+    println!("{}", running.url());
+    tokio::select! {
+        ended = running.wait() => ended,
+        () = interrupted() => {
+            running.stop().await;
+            Ok(())
+        }
+    }
+}
+
+/// Ctrl-C, or the signal that asks a process to end.
+async fn interrupted() {
+    let terminated = async {
+        #[cfg(unix)]
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+        #[cfg(not(unix))]
+        std::future::pending::<()>().await
+    };
+    tokio::select! {
+        result = tokio::signal::ctrl_c() => {
+            if result.is_err() {
+                // Without signals the process can only be killed.
+                std::future::pending::<()>().await;
+            }
+        }
+        () = terminated => {}
+    }
+}

@@ -1,0 +1,266 @@
+//! The native server: the page, the embedded store and its wire.
+//!
+//! ```text
+//!  files ─ source ─ import ─▶ one Parquet file in order ─ table ─▶ engine ─ sql ─▶ rows ─▶ connection ─▶ WebSocket
+//!                  (cache, sort, progress)                (catalog, functions)
+//!  http: page · /api/stores · /read/v1, behind guard
+//! ```
+//!
+//! It knows sockets, files and the engine, and nothing of books.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt as _;
+use tokio::net::TcpListener;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+mod cache;
+mod catalog;
+pub mod client;
+mod connection;
+mod engine;
+mod error;
+mod functions;
+mod guard;
+mod http;
+mod import;
+mod page;
+mod progress;
+mod rows;
+mod sort;
+mod source;
+mod sql;
+mod synthetic;
+mod table;
+pub mod terminal;
+mod time_column;
+
+pub use cache::CachePlace;
+pub use error::ServeError;
+
+use cache::Cache;
+use catalog::{Catalog, TableEntry, TableState};
+use progress::Progress;
+use sort::Sorter;
+use source::TableSource;
+use sql::Sql;
+use table::StoredTable;
+
+/// The port that is tried first.
+pub const DEFAULT_PORT: u16 = 8420;
+/// Connections at a time, as QuestDB has them.
+pub const MAX_CONNECTIONS: usize = 256;
+/// How long a query may take, as QuestDB has it.
+pub const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Which port to listen on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Port {
+    /// That one, or an error; 0 is any free one.
+    Exactly(u16),
+    /// The first free one from there on.
+    FreeFrom(u16),
+}
+
+/// What to serve, and how.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Parquet and DBN files; none serves a synthetic session.
+    pub files: Vec<PathBuf>,
+    /// Column that orders the tables, where it is not to be found by itself.
+    pub time_column: Option<String>,
+    /// Address to listen on.
+    pub host: String,
+    /// Port to listen on.
+    pub port: Port,
+    /// Further names under which pages and clients may reach this server.
+    pub allow_hosts: Vec<String>,
+    /// Directory of the built page; `None` looks beside the executable.
+    pub page: Option<PathBuf>,
+    /// Where imported files are kept.
+    pub cache: CachePlace,
+    /// From the start of a query to its end, waiting for credit included.
+    pub query_timeout: Duration,
+    /// WebSockets at a time.
+    pub max_connections: usize,
+    /// Writes nothing to the terminal.
+    pub quiet: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            files: Vec::new(),
+            time_column: None,
+            host: "127.0.0.1".to_owned(),
+            port: Port::FreeFrom(DEFAULT_PORT),
+            allow_hosts: Vec::new(),
+            page: None,
+            cache: CachePlace::User,
+            query_timeout: QUERY_TIMEOUT,
+            max_connections: MAX_CONNECTIONS,
+            quiet: false,
+        }
+    }
+}
+
+/// A running server. It stops when it is dropped.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    imported: JoinHandle<Result<(), ServeError>>,
+    /// A temporary one goes with the server.
+    _cache: Arc<Cache>,
+    serving: JoinHandle<io::Result<()>>,
+    stop: watch::Sender<bool>,
+}
+
+/// Starts a server on the current tokio runtime: looks at the files, listens, and imports in the background what must be.
+///
+/// # Errors
+/// A file that cannot be served, a port that cannot be opened, no place for imported files. Nothing runs then.
+pub async fn start(config: Config) -> Result<Running, ServeError> {
+    let Config { files, time_column, host, port, allow_hosts, page, cache, query_timeout, max_connections, quiet } = config;
+    let inspected = spawn_blocking(move || -> Result<_, ServeError> {
+        let sources = if files.is_empty() { vec![TableSource::synthetic()] } else { source::inspect(&files, time_column.as_deref())? };
+        Ok((sources, Cache::open(&cache)?))
+    });
+    let (sources, cache) = inspected.await.map_err(|error| ServeError::engine("looking at the files", error))??;
+    let listener = listen(&host, port).await?;
+    let address = listener.local_addr().map_err(|source| ServeError::Listen { address: host.clone(), source })?;
+
+    let runtime = engine::runtime().map_err(|error| ServeError::engine("starting the engine", error))?;
+    let entry = |source: TableSource| {
+        let progress = Arc::new(Progress::new(&source.name, source.bytes(), quiet));
+        TableEntry { state: TableState::Importing(progress), source: Arc::new(source) }
+    };
+    let catalog = Arc::new(Catalog::new(sources.into_iter().map(entry).collect()));
+    let sql = Sql::new(&runtime, Arc::clone(&catalog));
+    // What is remembered from an earlier run is there from the first request on.
+    for entry in catalog.tables() {
+        if let Some(stored) = import::recall(&entry.source, &cache) {
+            publish(&catalog, &sql, &entry.source, &stored)?;
+        }
+    }
+    let (stop, stopping) = watch::channel(false);
+    let app = http::App {
+        guard: guard::Guard::new(&host, &allow_hosts),
+        page: page::find(page.as_deref()),
+        catalog: Arc::clone(&catalog),
+        sql: sql.clone(),
+        query_timeout,
+        connections: Arc::new(Semaphore::new(max_connections)),
+        stopping: stopping.clone(),
+    };
+    let router = http::router(Arc::new(app));
+    // Small messages (credit, cancel, the end of a result) must not wait for larger ones.
+    let listener = listener.tap_io(|socket| {
+        let _ = socket.set_nodelay(true);
+    });
+    let serving = tokio::spawn(async move {
+        let mut stopping = stopping;
+        let stopped = async move { while stopping.changed().await.is_ok() && !*stopping.borrow() {} };
+        axum::serve(listener, router).with_graceful_shutdown(stopped).await
+    });
+    let sorter = Sorter::new(Handle::current(), runtime);
+    let cache = Arc::new(cache);
+    let kept = Arc::clone(&cache);
+    let imported = spawn_blocking(move || import_all(&catalog, &sql, &cache, &sorter, quiet));
+    Ok(Running { address, imported, _cache: kept, serving, stop })
+}
+
+impl Running {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where to point a browser.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Waits until every table can be queried or has failed.
+    ///
+    /// # Errors
+    /// The first import that failed; the other tables are there.
+    pub async fn wait_imported(&mut self) -> Result<(), ServeError> {
+        (&mut self.imported).await.map_err(|error| ServeError::engine("importing", error))?
+    }
+
+    /// Waits until the server ends by itself, which it does only when it cannot accept connections any more.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub async fn wait(&mut self) -> Result<(), ServeError> {
+        let ended = (&mut self.serving).await.map_err(|error| ServeError::engine("serving", error))?;
+        ended.map_err(|source| ServeError::Listen { address: self.address.to_string(), source })
+    }
+
+    /// Tells every client that the server stops and waits until they have gone, at most a few seconds.
+    pub async fn stop(mut self) {
+        // Nobody listens any more when serving has ended.
+        let _ = self.stop.send(true);
+        let _ = tokio::time::timeout(Duration::from_secs(3), &mut self.serving).await;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+        self.serving.abort();
+    }
+}
+
+/// Imports what was not remembered, one table after the other.
+fn import_all(catalog: &Catalog, sql: &Sql, cache: &Cache, sorter: &Sorter, quiet: bool) -> Result<(), ServeError> {
+    let mut first_failure = None;
+    for entry in catalog.tables() {
+        let TableState::Importing(progress) = &entry.state else { continue };
+        let done = import::run(&entry.source, cache, progress, sorter).and_then(|stored| publish(catalog, sql, &entry.source, &stored));
+        if let Err(error) = done {
+            if !quiet {
+                eprintln!("{}: not imported: {error}", entry.source.name);
+            }
+            catalog.set(&entry.source.name, TableState::Failed(Arc::clone(progress), error.to_string()));
+            first_failure.get_or_insert(error);
+        }
+    }
+    first_failure.map_or(Ok(()), Err)
+}
+
+/// Lets queries see a table.
+fn publish(catalog: &Catalog, sql: &Sql, source: &TableSource, stored: &import::Stored) -> Result<(), ServeError> {
+    let table = Arc::new(StoredTable::open(stored, Arc::clone(&source.schema), source.time)?);
+    sql.add(&source.name, Arc::clone(&table)).map_err(|error| ServeError::engine(format!("adding table {}", source.name), error))?;
+    catalog.set(&source.name, TableState::Ready(table));
+    Ok(())
+}
+
+async fn listen(host: &str, port: Port) -> Result<TcpListener, ServeError> {
+    let (first, last) = match port {
+        Port::Exactly(port) => (port, port),
+        Port::FreeFrom(port) => (port, u16::MAX),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let mut candidates = first..=last;
+    loop {
+        let Some(port) = candidates.next() else {
+            let source = io::Error::from(io::ErrorKind::AddrInUse);
+            return Err(ServeError::Listen { address: format!("{host}, any port from {first} on,"), source });
+        };
+        match TcpListener::bind((host, port)).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && port < last => {}
+            Err(source) => return Err(ServeError::Listen { address: format!("{host}:{port}"), source }),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The directory of imported files. An entry is named after everything that its content depends on, so a changed file gets a new one.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::error::ServeError;
+use super::source::{Format, TableSource};
+
+/// Raised when the same input would be imported differently.
+const FORMAT_VERSION: u32 = 1;
+
+/// Where imported files are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum CachePlace {
+    /// The user's cache directory, `…/tickscope`.
+    #[default]
+    User,
+    /// A directory, made if it is not there.
+    Dir(PathBuf),
+    /// A directory of this run, removed at its end.
+    Temporary,
+}
+
+/// What is known of a table in order without reading it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    /// The user's own file is in order and is read where it is.
+    pub(crate) in_place: bool,
+    /// Rows.
+    pub(crate) rows: u64,
+    /// Time of the first row, in the column's own unit.
+    pub(crate) first: Option<i64>,
+    /// Time of the last.
+    pub(crate) last: Option<i64>,
+}
+
+/// What is written beside an entry.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    /// All that the name was made from: a second table with the same name is told apart by it.
+    key: String,
+    facts: Facts,
+}
+
+/// Names an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    name: String,
+    text: String,
+}
+
+/// The directory.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    dir: PathBuf,
+    temporary: bool,
+}
+
+impl Cache {
+    /// Opens the directory, making it first where it is not there.
+    ///
+    /// # Errors
+    /// There is no such place, or nothing can be written there.
+    pub(crate) fn open(place: &CachePlace) -> Result<Cache, ServeError> {
+        let (dir, temporary) = match place {
+            CachePlace::User => {
+                let home = dirs::cache_dir().ok_or_else(|| ServeError::NoCache { problem: "there is no user cache directory".to_owned() })?;
+                (home.join("tickscope"), false)
+            }
+            CachePlace::Dir(dir) => (dir.clone(), false),
+            CachePlace::Temporary => (std::env::temp_dir().join(unique("tickscope")), true),
+        };
+        let refused = |error: std::io::Error| ServeError::NoCache { problem: format!("{}: {error}", dir.display()) };
+        fs::create_dir_all(&dir).map_err(refused)?;
+        // Found out now, not after a long import.
+        let probe = dir.join(unique("probe"));
+        fs::write(&probe, b"").and_then(|()| fs::remove_file(&probe)).map_err(refused)?;
+        let dir = dir.canonicalize().map_err(refused)?;
+        Ok(Cache { dir, temporary })
+    }
+
+    /// The name of a table's entry: its files by path, size and time of change, its columns and its time column.
+    pub(crate) fn key(&self, source: &TableSource) -> Key {
+        let mut text = format!("{FORMAT_VERSION}\n");
+        if source.format == Format::Synthetic {
+            let _ = writeln!(text, "synthetic {}", super::synthetic::VERSION);
+        }
+        for file in &source.files {
+            let _ = writeln!(text, "{:?} {} {}", file.path, file.bytes, file.modified_nanos);
+        }
+        for (index, field) in source.schema.fields().iter().enumerate() {
+            let mark = if source.time == Some(index) { "*" } else { "" };
+            let _ = writeln!(text, "{:?} {}{mark}", field.name(), field.data_type());
+        }
+        Key { name: format!("{:032x}", xxh3_128(text.as_bytes())), text }
+    }
+
+    /// What is remembered of an entry; `None` when there is none, or it is of another table.
+    pub(crate) fn facts(&self, key: &Key) -> Option<Facts> {
+        let text = fs::read(self.facts_path(key)).ok()?;
+        let entry: Entry = serde_json::from_slice(&text).ok()?;
+        (entry.key == key.text).then_some(entry.facts)
+    }
+
+    /// Writes what is known of an entry.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn remember(&self, key: &Key, facts: &Facts) -> Result<(), ServeError> {
+        let entry = Entry { key: key.text.clone(), facts: facts.clone() };
+        let text = serde_json::to_vec(&entry).map_err(|error| ServeError::engine("writing the cache", error))?;
+        let scratch = self.scratch_file();
+        fs::write(&scratch.path, text).map_err(ServeError::file("write", &scratch.path))?;
+        scratch.rename(&self.facts_path(key))
+    }
+
+    /// Makes a finished file the entry's, and remembers what is known of it.
+    ///
+    /// # Errors
+    /// It cannot be renamed.
+    pub(crate) fn keep(&self, table: Scratch, key: &Key, facts: &Facts) -> Result<PathBuf, ServeError> {
+        let path = self.table_path(key);
+        table.rename(&path)?;
+        self.remember(key, facts)?;
+        Ok(path)
+    }
+
+    /// The Parquet file of an entry.
+    pub(crate) fn table_path(&self, key: &Key) -> PathBuf {
+        self.dir.join(format!("{}.parquet", key.name))
+    }
+
+    /// A name for a file that is still being written; it goes when it is dropped.
+    pub(crate) fn scratch_file(&self) -> Scratch {
+        Scratch { path: self.dir.join(unique("unfinished")) }
+    }
+
+    fn facts_path(&self, key: &Key) -> PathBuf {
+        self.dir.join(format!("{}.json", key.name))
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        if self.temporary {
+            // Nothing depends on it any more; what cannot be removed is the system's to clean.
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+/// A file that exists only until it is dropped, unless it gets its final name.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Where to write it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn rename(self, target: &Path) -> Result<(), ServeError> {
+        fs::rename(&self.path, target).map_err(ServeError::file("write", target))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A name that no other process and no other call makes.
+fn unique(stem: &str) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{stem}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_found_by_what_it_was_made_from() {
+        let cache = Cache::open(&CachePlace::Temporary).unwrap();
+        let mut source = TableSource::synthetic();
+        let facts = Facts { in_place: false, rows: 3, first: Some(1), last: Some(i64::MAX) };
+        let scratch = cache.scratch_file();
+        fs::write(scratch.path(), b"x").unwrap();
+        let path = cache.keep(scratch, &cache.key(&source), &facts).unwrap();
+        assert!(path.is_file());
+        assert_eq!(cache.facts(&cache.key(&source)), Some(facts));
+        source.time = None;
+        assert_eq!(cache.facts(&cache.key(&source)), None);
+        let dir = cache.dir.clone();
+        drop(cache);
+        assert!(!dir.exists());
+    }
+}

@@ -1,0 +1,98 @@
+//! Makes tables out of files: verifies the ones that can be read in place, imports the others into cached Parquet.
+//!
+//! A table is one Parquet file whose rows lie in the order in which they are served: by time, and where times are equal, by file
+//! and row as given. So a plain scan is the order, and the number of a row in that file breaks ties in every sort.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::cache::{Cache, Facts};
+use super::error::ServeError;
+use super::progress::Progress;
+use super::sort::Sorter;
+use super::source::{Format, TableSource};
+
+pub(crate) mod dbn;
+mod order;
+pub(crate) mod parquet;
+mod writer;
+
+pub(crate) use order::OrderCheck;
+pub(crate) use writer::TableWriter;
+
+/// Rows of a batch while importing.
+pub(crate) const IMPORT_BATCH_ROWS: usize = 128 * 1024;
+
+/// A Parquet file whose rows lie in order, and what is known of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// The user's own file, or one of the cache.
+    pub(crate) path: PathBuf,
+    /// Rows, first and last time.
+    pub(crate) facts: Facts,
+}
+
+/// What is known without reading rows: an import or a verdict from an earlier run. Cheap enough to be done before serving.
+pub(crate) fn recall(source: &TableSource, cache: &Cache) -> Option<Stored> {
+    let key = cache.key(source);
+    let facts = cache.facts(&key)?;
+    match facts.in_place {
+        true => Some(Stored { path: source.files.first()?.path.clone(), facts }),
+        false => {
+            let path = cache.table_path(&key);
+            path.is_file().then_some(Stored { path, facts })
+        }
+    }
+}
+
+/// Reads the files of a table and leaves one Parquet file in order. Blocking; `sorter` runs on the caller's runtime.
+///
+/// # Errors
+/// The file and record that cannot be read or kept exactly, or that the disk is full.
+pub(crate) fn run(source: &TableSource, cache: &Cache, progress: &Progress, sorter: &Sorter) -> Result<Stored, ServeError> {
+    let key = cache.key(source);
+    if let (Format::Parquet, [file]) = (source.format, source.files.as_slice()) {
+        let order = parquet::verify(source, file, progress)?;
+        if order.disorder().is_none() {
+            let facts = order.facts(true);
+            cache.remember(&key, &facts)?;
+            return Ok(Stored { path: file.path.clone(), facts });
+        }
+        progress.restart();
+    }
+    let started = Instant::now();
+    let unsorted = cache.scratch_file();
+    let order = write_as_given(source, &unsorted, progress)?;
+    let table = match (order.disorder(), source.time) {
+        (Some(_), Some(time)) => {
+            progress.sorting();
+            let sorted = cache.scratch_file();
+            sorter.sort(unsorted.path(), &source.schema, time, sorted.path())?;
+            sorted
+        }
+        _ => unsorted,
+    };
+    let facts = order.facts(false);
+    let path = cache.keep(table, &key, &facts)?;
+    progress.finished(facts.rows, started.elapsed());
+    Ok(Stored { path, facts })
+}
+
+fn write_as_given(source: &TableSource, target: &super::cache::Scratch, progress: &Progress) -> Result<OrderCheck, ServeError> {
+    let mut writer = TableWriter::create(target.path(), Arc::clone(&source.schema), source.time)?;
+    match source.format {
+        Format::Parquet => {
+            for file in &source.files {
+                parquet::read(source, file, &mut writer, progress)?;
+            }
+        }
+        Format::Dbn(schema) => {
+            for file in &source.files {
+                dbn::read(schema, file, &mut writer, progress)?;
+            }
+        }
+        Format::Synthetic => super::synthetic::write(&mut writer)?,
+    }
+    writer.close()
+}

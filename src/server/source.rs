@@ -1,0 +1,346 @@
+//! What the given files are: their format, columns and time column, and which of them form one table.
+//!
+//! Files of one DBN schema form one table, named after the schema (`mbo`, `mbp_1`, `mbp_10`). Parquet files with equal columns form
+//! one table, named after the file, or after what the names of its files have in common. Only headers and footers are read here.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Encoding;
+use parquet::file::metadata::ParquetMetaData;
+
+use super::error::ServeError;
+use super::import::dbn as dbn_file;
+use super::import::dbn::DbnReader;
+use super::time_column;
+
+/// Key of the Parquet metadata in which our own files name their time column.
+pub(crate) const TIME_KEY: &str = "tickscope.time";
+/// Name of the column that numbers the rows of a file; never shown, see [`super::table`].
+pub(crate) const ROW_COLUMN: &str = "__row";
+
+/// A file as it was when the server started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InputFile {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// When it was changed last, in nanoseconds since 1970.
+    pub(crate) modified_nanos: u128,
+}
+
+/// Where the rows of a table come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Parquet files.
+    Parquet,
+    /// Databento files of one schema, compressed or not.
+    Dbn(dbn::Schema),
+    /// The session that this program makes itself.
+    Synthetic,
+}
+
+/// A table to be served, before any row was read.
+#[derive(Debug, Clone)]
+pub(crate) struct TableSource {
+    /// Lower case, digits and `_`; unique.
+    pub(crate) name: String,
+    /// Where its rows come from.
+    pub(crate) format: Format,
+    /// In the order given: rows with equal times keep it. Empty for [`Format::Synthetic`].
+    pub(crate) files: Vec<InputFile>,
+    /// Columns as they are served.
+    pub(crate) schema: SchemaRef,
+    /// Index of the column that orders it.
+    pub(crate) time: Option<usize>,
+    /// Why it has no order; shown in `tables()`.
+    pub(crate) note: Option<String>,
+}
+
+impl TableSource {
+    /// The session that is served when no file is given.
+    pub(crate) fn synthetic() -> TableSource {
+        let schema = dbn_file::columns(dbn::Schema::Mbo).unwrap_or_else(|| Arc::new(Schema::empty()));
+        let time = time_column::choose(&schema, None, Some(dbn_file::TIME_COLUMN)).ok();
+        TableSource { name: "mbo".to_owned(), format: Format::Synthetic, files: Vec::new(), schema, time, note: Some("synthetic".to_owned()) }
+    }
+
+    /// Name of the column that orders it.
+    pub(crate) fn designated(&self) -> Option<&str> {
+        self.time.map(|index| self.schema.field(index).name().as_str())
+    }
+
+    /// Bytes to read in all.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+}
+
+/// Looks at the files and says which tables they form, in the order in which they were given.
+///
+/// # Errors
+/// Any file that cannot be read or served; a file given twice; no table at all with a time column, or a `time` that none has.
+pub(crate) fn inspect(paths: &[PathBuf], time: Option<&str>) -> Result<Vec<TableSource>, ServeError> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut seen = HashSet::new();
+    for path in paths {
+        let file = input_file(path)?;
+        if !seen.insert(file.path.clone()) {
+            return Err(ServeError::content(path, None, "it was given twice: its rows would be doubled"));
+        }
+        let group = inspect_file(file)?;
+        match groups.iter_mut().find(|known| known.is_same(&group)) {
+            Some(known) => known.join(group),
+            None => groups.push(group),
+        }
+    }
+    let mut names = HashSet::new();
+    let mut tables = Vec::with_capacity(groups.len());
+    let mut refusal = None;
+    for group in groups {
+        let table = group.into_table(time, &mut names);
+        if let (None, Some(problem)) = (table.time, &table.note) {
+            refusal.get_or_insert_with(|| ServeError::NoTimeColumn { table: table.name.clone(), problem: problem.clone() });
+        }
+        tables.push(table);
+    }
+    match refusal {
+        Some(refusal) if tables.iter().all(|table| table.time.is_none()) => Err(refusal),
+        _ => Ok(tables),
+    }
+}
+
+/// Files that may become one table.
+struct Group {
+    format: Format,
+    files: Vec<InputFile>,
+    schema: SchemaRef,
+    /// The time column that the metadata of all its files names.
+    declared: Option<String>,
+    /// Text columns that all its files store by dictionary.
+    symbols: HashSet<usize>,
+}
+
+impl Group {
+    fn is_same(&self, other: &Group) -> bool {
+        let columns = |group: &Group| group.schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect::<Vec<_>>();
+        self.format == other.format && columns(self) == columns(other)
+    }
+
+    fn join(&mut self, other: Group) {
+        if self.declared != other.declared {
+            self.declared = None;
+        }
+        self.symbols.retain(|column| other.symbols.contains(column));
+        self.files.extend(other.files);
+        // A column is non-null only if it is so in every file.
+        let fields = self.schema.fields().iter().zip(other.schema.fields());
+        let merged: Vec<Field> = fields.map(|(a, b)| a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable())).collect();
+        self.schema = Arc::new(Schema::new(merged));
+    }
+
+    fn into_table(self, time: Option<&str>, names: &mut HashSet<String>) -> TableSource {
+        let wanted = match self.format {
+            Format::Dbn(schema) => schema.as_str().to_owned(),
+            _ => common_name(&self.files),
+        };
+        let name = unique(&identifier(&wanted), names);
+        let fields = self.schema.fields().iter().enumerate().map(|(index, field)| {
+            let served = match field.data_type() {
+                DataType::Dictionary(_, value) if is_text(value) => symbol_type(),
+                _ if self.symbols.contains(&index) => symbol_type(),
+                // A zone is how a moment is shown; the values are UTC already.
+                DataType::Timestamp(unit, Some(_)) => DataType::Timestamp(*unit, Some("UTC".into())),
+                other => other.clone(),
+            };
+            Arc::new(field.as_ref().clone().with_data_type(served))
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let (time, note) = match time_column::choose(&schema, time, self.declared.as_deref()) {
+            Ok(index) => (Some(index), None),
+            Err(problem) => (None, Some(problem)),
+        };
+        TableSource { name, format: self.format, files: self.files, schema, time, note }
+    }
+}
+
+/// How symbols are kept in memory: 32-bit codes, so that no merge of dictionaries can overflow them.
+pub(crate) fn symbol_type() -> DataType {
+    DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+fn input_file(path: &Path) -> Result<InputFile, ServeError> {
+    let absolute = path.canonicalize().map_err(ServeError::file("read", path))?;
+    let metadata = absolute.metadata().map_err(ServeError::file("read", path))?;
+    if metadata.is_dir() {
+        return Err(ServeError::content(path, None, "it is a directory: name the files in it"));
+    }
+    let modified = metadata.modified().map_err(ServeError::file("read", path))?;
+    let modified_nanos = modified.duration_since(UNIX_EPOCH).map(|age| age.as_nanos()).unwrap_or_default();
+    Ok(InputFile { path: absolute, bytes: metadata.len(), modified_nanos })
+}
+
+fn inspect_file(input: InputFile) -> Result<Group, ServeError> {
+    let mut magic = [0; 4];
+    let mut file = File::open(&input.path).map_err(ServeError::file("read", &input.path))?;
+    match file.read_exact(&mut magic) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(ServeError::UnknownFormat { path: input.path }),
+        Err(error) => return Err(ServeError::file("read", &input.path)(error)),
+    }
+    match &magic {
+        b"PAR1" => inspect_parquet(input),
+        _ if dbn_file::is_dbn(&magic) => inspect_dbn(input),
+        _ => Err(ServeError::UnknownFormat { path: input.path }),
+    }
+}
+
+fn inspect_dbn(input: InputFile) -> Result<Group, ServeError> {
+    let reader = DbnReader::open(&input.path)?;
+    let refused = |schema: &str| ServeError::UnsupportedSchema { path: input.path.clone(), schema: schema.to_owned() };
+    let dbn_schema = reader.schema().ok_or_else(|| refused("mixed"))?;
+    let schema = dbn_file::columns(dbn_schema).ok_or_else(|| refused(dbn_schema.as_str()))?;
+    let declared = Some(dbn_file::TIME_COLUMN.to_owned());
+    Ok(Group { format: Format::Dbn(dbn_schema), files: vec![input], schema, declared, symbols: HashSet::new() })
+}
+
+fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
+    let file = File::open(&input.path).map_err(ServeError::file("read", &input.path))?;
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| ServeError::content(&input.path, None, e))?;
+    // Schema-level metadata (pandas indexes and the like) would make equal tables differ; field metadata says what a type means.
+    let schema = Arc::new(Schema::new(metadata.schema().fields().clone()));
+    if schema.fields().is_empty() {
+        return Err(ServeError::NoTable { path: input.path });
+    }
+    if schema.index_of(ROW_COLUMN).is_ok() {
+        return Err(ServeError::content(&input.path, None, format!("a column is named {ROW_COLUMN}, which is reserved: rename it")));
+    }
+    let declared = declared_time(metadata.metadata(), &schema);
+    let symbols = dictionary_columns(metadata.metadata(), &schema);
+    Ok(Group { format: Format::Parquet, files: vec![input], schema, declared, symbols })
+}
+
+/// The time column that a Parquet file names: in our own key, else as the first ascending sort column of every row group.
+fn declared_time(metadata: &ParquetMetaData, schema: &Schema) -> Option<String> {
+    let pairs = metadata.file_metadata().key_value_metadata();
+    if let Some(own) = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == TIME_KEY)).and_then(|pair| pair.value.clone()) {
+        return Some(own);
+    }
+    let mut names = metadata.row_groups().iter().map(|group| {
+        let first = group.sorting_columns()?.first().filter(|column| !column.descending)?;
+        let leaf = usize::try_from(first.column_idx).ok().filter(|&leaf| leaf < group.num_columns())?;
+        group.column(leaf).column_path().parts().first().cloned()
+    });
+    let name = names.next()??;
+    (names.all(|other| other.as_ref() == Some(&name)) && schema.index_of(&name).is_ok()).then_some(name)
+}
+
+/// Text columns whose every page is dictionary encoded: their writer saw few distinct values, so they are symbols.
+fn dictionary_columns(metadata: &ParquetMetaData, schema: &Schema) -> HashSet<usize> {
+    let texts = (0..schema.fields().len()).filter(|&index| is_text(schema.field(index).data_type()));
+    let by_dictionary = |index: &usize| {
+        let name = schema.field(*index).name();
+        !metadata.row_groups().is_empty()
+            && metadata.row_groups().iter().all(|group| {
+                group.columns().iter().filter(|chunk| chunk.column_path().parts().first() == Some(name)).all(|chunk| {
+                    chunk
+                        .page_encoding_stats_mask()
+                        .is_some_and(|mask| mask.is_only(Encoding::RLE_DICTIONARY) || mask.is_only(Encoding::PLAIN_DICTIONARY))
+                })
+            })
+    };
+    texts.filter(by_dictionary).collect()
+}
+
+/// What the names of the files have in common, without extensions.
+fn common_name(files: &[InputFile]) -> String {
+    let stem = |file: &InputFile| {
+        let name = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.split('.').next().unwrap_or_default().to_owned()
+    };
+    let mut stems = files.iter().map(stem);
+    let first = stems.next().unwrap_or_default();
+    if files.len() < 2 {
+        return first;
+    }
+    let mut common = first.as_str();
+    for other in stems {
+        let shared = common.char_indices().zip(other.chars()).find(|((_, a), b)| a != b).map(|((at, _), _)| at);
+        let shared = shared.unwrap_or_else(|| common.char_indices().nth(other.chars().count()).map_or(common.len(), |(at, _)| at));
+        common = common.get(..shared).unwrap_or_default();
+    }
+    let part_marks = |c: char| c.is_ascii_digit() || !c.is_alphanumeric();
+    let trimmed = common.trim_end_matches(part_marks).trim_end_matches("-part").trim_end_matches("_part");
+    if trimmed.chars().filter(|c| c.is_alphanumeric()).count() >= 2 {
+        return trimmed.to_owned();
+    }
+    let folder = files.first().and_then(|file| file.path.parent()).and_then(Path::file_name);
+    folder.map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A name that needs no quotes in SQL: lower case, digits and `_`, not starting with a digit.
+fn identifier(text: &str) -> String {
+    let mut name: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    while name.contains("__") {
+        name = name.replace("__", "_");
+    }
+    let name = name.trim_matches('_');
+    match name.chars().next() {
+        None => "table".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("t_{name}"),
+        Some(_) => name.to_owned(),
+    }
+}
+
+fn unique(wanted: &str, names: &mut HashSet<String>) -> String {
+    let mut name = wanted.to_owned();
+    let mut count = 1;
+    while !names.insert(name.clone()) {
+        count += 1;
+        name = format!("{wanted}_{count}");
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(names: &[&str]) -> String {
+        let file = |name: &&str| InputFile { path: PathBuf::from("/data/july").join(name), bytes: 0, modified_nanos: 0 };
+        identifier(&common_name(&names.iter().map(file).collect::<Vec<_>>()))
+    }
+
+    #[test]
+    fn a_table_is_named_after_what_its_files_share() {
+        for (files, expected) in [
+            (&["Trades-ES.2024.parquet"][..], "trades_es"),
+            (&["es-0.parquet", "es-1.parquet", "es-2.parquet"], "es"),
+            (&["book_part_1.parquet", "book_part_2.parquet"], "book"),
+            (&["1.parquet", "2.parquet"], "july"),
+            (&["2024-01-01.parquet"], "t_2024_01_01"),
+            (&["es.parquet", "es2.parquet"], "es"),
+            (&["écu.parquet"], "cu"),
+            (&["…"], "table"),
+        ] {
+            assert_eq!(named(files), expected, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn names_do_not_repeat() {
+        let mut names = HashSet::new();
+        assert_eq!(["a", "a", "a_2", "a"].map(|name| unique(name, &mut names)), ["a", "a_2", "a_2_2", "a_3"].map(str::to_owned));
+    }
+}
