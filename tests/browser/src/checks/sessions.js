@@ -6,7 +6,7 @@ const unzipped = async (address) => {
 };
 const replay = async (names) => {
   const { default: init, check_session } = await import("/module/web_sessions.js");
-  await init();
+  await init({ module_or_path: fetch("/module/web_sessions_bg.wasm") });
   const sums = [0, 0, 0, 0];
   for (const name of names) {
     const frames = await (await unzipped(`/sessions/${name}/frames.bin.gz`)).arrayBuffer();

@@ -51,7 +51,8 @@ async fn native_sums(sessions: usize) -> Result<Value, String> {
         .map_err(|error| format!("cargo: {error}"))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     let start = format!("{sessions} sessions: ");
-    let line = printed.lines().find(|line| line.starts_with(&start)).ok_or_else(|| format!("the native run does not say {start:?}:\n{printed}"))?;
+    let said = || format!("the native run does not say {start:?}:\n{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let line = printed.lines().find(|line| line.starts_with(&start)).ok_or_else(said)?;
     let count = |name: &str| -> Option<u64> {
         let after = line.split_once(&format!(" {name}: "))?.1;
         after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
