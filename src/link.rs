@@ -18,7 +18,7 @@ pub use frame::{FrameError, FrameFlags, FrameLevel, LastTrade, ViewFrame};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToWorker {
-    /// Sent once, first: where the stores are.
+    /// Sent first, and again when an import ends: where the stores are.
     Start {
         /// Stores that can be opened, in the order of the source picker.
         stores: Vec<StoreInfo>,

@@ -216,18 +216,28 @@ fn InPlaceOfABook() -> impl IntoView {
     });
     let no_book = page.select(|state| {
         let reason = wording::no_book(state)?.to_owned();
-        Some((state.table.clone().unwrap_or_default(), reason))
+        Some((wording::no_book_title(state), reason))
     });
+    let importing = page.select(|state| wording::importing(state).map(|error| (error.what.clone(), error.todo.clone())));
     let idle = page.select(|state| state.status == crate::link::Status::Idle && state.table.is_none());
     let tables =
         page.select(|state| state.catalogue.tables.iter().filter(|table| table.reason.is_none()).map(|table| table.name.clone()).collect::<Vec<_>>());
     let go = move |time| page.send(&page.state.with_untracked(|state| places::go_to(state, crate::units::Moment::end_of(time))));
     move || {
-        if let Some((table, reason)) = no_book.get() {
+        if let Some((title, reason)) = no_book.get() {
             return view! {
                 <div class="card" role="note">
-                    <h3>{table}" has no book"</h3>
+                    <h3>{title}</h3>
                     <p>{reason}</p>
+                </div>
+            }
+            .into_any();
+        }
+        if let Some((message, todo)) = importing.get() {
+            return view! {
+                <div class="card" role="note">
+                    <h3>{message}</h3>
+                    <p>{todo}</p>
                 </div>
             }
             .into_any();

@@ -205,6 +205,11 @@ impl Page {
         })
     }
 
+    /// The state as it is marked, with what failed on this side.
+    pub fn marked_status(self) -> Memo<Status> {
+        Memo::new(move |_| if self.failure.with(Option::is_some) { Status::Failed } else { self.state.with(wording::marked_status) })
+    }
+
     /// What failed, on either side, and has no place of its own on the page.
     pub fn error(self) -> Memo<Option<ErrorJson>> {
         Memo::new(move |_| self.failure.get().or_else(|| self.state.with(|state| wording::banner_error(state).cloned())))
@@ -246,7 +251,11 @@ impl Page {
             dom::sleep(&window, IMPORT_POLL_MILLIS).await;
             let Ok(list) = stores::list(&window).await else { continue };
             let now = running(&list);
-            self.stores.set(list);
+            self.stores.set(list.clone());
+            if now != before {
+                // What the worker says of its tables depends on it.
+                self.with_worker(|worker| worker.send(ToWorker::Start { stores: list }));
+            }
             // A table has come. Whoever waits for one is shown it; whoever watches another is left alone.
             if now < before && self.state.with_untracked(|state| state.book.is_none() && state.as_of.is_none()) {
                 self.send(&Command::Open(Open::default()));

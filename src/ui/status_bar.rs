@@ -11,11 +11,13 @@ use crate::view::wording;
 #[component]
 pub fn StatusBar() -> impl IntoView {
     let page = Page::get();
-    let status = Memo::new(move |_| if page.failure.with(Option::is_some) { Status::Failed } else { page.state.with(|state| state.status) });
+    let status = page.marked_status();
     let failed = move || matches!(status.get(), Status::Failed | Status::Disconnected);
+    let connection = page.select(wording::connection);
+    let of_page = move || page.failure.with(Option::is_some);
     view! {
         <footer class="status-bar" aria-label="Counters">
-            <span class="connection" data-failed=move || failed().then_some("")>{move || wording::connection(status.get())}</span>
+            <span class="connection" data-failed=move || failed().then_some("")>{move || if of_page() { wording::PAGE_FAILED } else { connection.get() }}</span>
             {STATUS_BAR.iter().map(|gauge| view! { <Reading gauge/> }).collect_view()}
         </footer>
     }

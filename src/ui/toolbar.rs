@@ -121,13 +121,13 @@ fn Level() -> impl IntoView {
 #[component]
 fn StatusWord() -> impl IntoView {
     let page = Page::get();
-    let status = page.select(|state| state.status);
+    let status = page.marked_status();
     let word = page.select(wording::status_word);
     let failed = move || page.failure.with(Option::is_some);
     let behind = move || page.behind.get().then(|| wording::behind(page.counters.with(|counters| counters.lag_millis.unwrap_or(0))));
     view! {
-        <span class="status" data-status=move || if failed() { "failed".to_owned() } else { format!("{:?}", status.get()).to_lowercase() }>
-            <Icon path=Signal::derive(move || icons::of_status(if failed() { Status::Failed } else { status.get() }))/>
+        <span class="status" data-failed=move || matches!(status.get(), Status::Failed | Status::Disconnected).then_some("")>
+            <Icon path=Signal::derive(move || icons::of_status(status.get()))/>
             <span class="word">{move || if failed() { "FAILED".to_owned() } else { word.get() }}</span>
         </span>
         <span class="behind" hidden=move || behind().is_none()>{move || behind().unwrap_or_default()}</span>

@@ -16,6 +16,9 @@ pub fn status_word(state: &State) -> String {
     if no_book(state).is_some() {
         return "NO BOOK".to_owned();
     }
+    if importing(state).is_some() {
+        return "IMPORTING".to_owned();
+    }
     match state.status {
         Status::Idle => "NOTHING OPEN".to_owned(),
         Status::Connecting => "CONNECTING".to_owned(),
@@ -31,15 +34,20 @@ pub fn status_word(state: &State) -> String {
 
 /// The connection, for the status bar: a mark and a word.
 #[must_use]
-pub fn connection(status: Status) -> &'static str {
-    match status {
-        Status::Idle => "○ not connected",
+pub fn connection(state: &State) -> &'static str {
+    match state.status {
+        Status::Idle if state.source.is_none() => "○ not connected",
+        Status::Idle => "✓ connected",
+        Status::Failed if marked_status(state) == Status::Idle => "✓ connected",
         Status::Connecting => "… connecting",
         Status::Loading | Status::Playing | Status::Paused | Status::Following | Status::Ended => "✓ connected",
         Status::Disconnected => "✕ disconnected",
         Status::Failed => "✕ failed",
     }
 }
+
+/// The same when the page itself has failed.
+pub const PAGE_FAILED: &str = "✕ failed";
 
 /// A whole sentence about the state for those who cannot see it; it changes with the state, never with the clock.
 #[must_use]
@@ -151,11 +159,32 @@ pub fn no_book(state: &State) -> Option<&str> {
     state.binding.as_ref()?.reason.as_deref()
 }
 
+/// The heading over that reason.
+#[must_use]
+pub fn no_book_title(state: &State) -> String {
+    state.table.as_ref().map_or_else(|| "No book to show".to_owned(), |table| format!("{table} has no book"))
+}
+
+/// What is waited for when the only tables are still being imported; said where the book would be.
+#[must_use]
+pub fn importing(state: &State) -> Option<&ErrorJson> {
+    state.error.as_ref().filter(|error| error.code == "importing")
+}
+
 /// The error that the banner shows: what is said in the place of the book is not said twice.
 #[must_use]
 pub fn banner_error(state: &State) -> Option<&ErrorJson> {
-    let said = is_empty_range(state) || no_book(state).is_some();
+    let said = is_empty_range(state) || no_book(state).is_some() || importing(state).is_some();
     state.error.as_ref().filter(|_| !said)
+}
+
+/// The state as it is marked: a table without a book and a running import are no failures of the connection.
+#[must_use]
+pub fn marked_status(state: &State) -> Status {
+    match state.status {
+        Status::Failed if banner_error(state).is_none() && state.error.is_some() => Status::Idle,
+        status => status,
+    }
 }
 
 /// The message for a range without rows.
@@ -293,6 +322,21 @@ mod tests {
         for (index, status) in all.into_iter().enumerate() {
             assert!(all[index + 1..].iter().all(|other| word(*other) != word(status)));
         }
+    }
+
+    #[test]
+    fn what_is_said_in_place_of_the_book_is_no_failure() {
+        for code in ["binding", "empty", "importing"] {
+            let error = Some(ErrorJson { code: code.into(), what: "because".into(), ..ErrorJson::default() });
+            let mut state = State { status: Status::Failed, source: Some("embedded".into()), error, ..State::default() };
+            if code == "binding" {
+                state.binding = Some(crate::link::BindingInfo { reason: Some("because".into()), ..Default::default() });
+            }
+            assert_eq!((banner_error(&state), marked_status(&state), connection(&state)), (None, Status::Idle, "✓ connected"), "{code}");
+        }
+        let error = Some(ErrorJson { code: "decode".into(), ..ErrorJson::default() });
+        let state = State { status: Status::Failed, error, ..State::default() };
+        assert_eq!((banner_error(&state).is_some(), marked_status(&state), connection(&state)), (true, Status::Failed, "✕ failed"));
     }
 
     #[test]
