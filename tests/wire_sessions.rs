@@ -1,5 +1,7 @@
 //! Sessions recorded from a live QuestDB server: what our decoder reads equals what that server says over its other protocol.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::fs;
 use std::io::Read;
 use std::path::Path;

@@ -79,19 +79,23 @@ fn check(reader: &mut Reader<'_>, limits: &DecoderLimits) -> Result<u64, WireErr
         return Err(at.fault(WireFault::OverLimit { limit: Limit::BodyBytes, max: limits.body_bytes, got: size }));
     }
     let max_block = if single_segment { size } else { window }.min(ZSTD_BLOCK_BYTES);
+    // What the blocks can yield at most: a forged content size must not allocate what no block fills.
+    let mut yields = 0u64;
     loop {
         let at = reader.clone();
         let [a, b, c] = reader.array()?;
         let header = u32::from_le_bytes([a, b, c, 0]);
         let length = u64::from(header >> 3);
-        let (stored, known) = match (header >> 1) & 3 {
-            0 | 2 => (length, true),
-            1 => (1, true),
-            _ => (0, false),
+        let (stored, yielded) = match (header >> 1) & 3 {
+            0 => (length, length),
+            1 => (1, length),
+            2 => (length, max_block),
+            _ => return refuse(&at, ZstdFault::Block),
         };
-        if !known || length > max_block {
+        if length > max_block {
             return refuse(&at, ZstdFault::Block);
         }
+        yields = yields.saturating_add(yielded);
         reader.take(stored)?;
         if header & 1 == 1 {
             break;
@@ -100,7 +104,7 @@ fn check(reader: &mut Reader<'_>, limits: &DecoderLimits) -> Result<u64, WireErr
     if reader.left() > 0 {
         return refuse(reader, ZstdFault::SecondFrame);
     }
-    Ok(size)
+    if yields < size { refuse(&at, ZstdFault::ContentSize) } else { Ok(size) }
 }
 
 /// A reader over a decompressed body.

@@ -79,8 +79,8 @@ impl Replay {
         while let Some((opcode, payload, behind)) = record(rest) {
             let at = |error: String| format!("record {index}: {error}");
             match opcode {
-                0x20 => self.to_server(name, payload).map_err(at)?,
-                0x21 => self.to_client(payload).map_err(at)?,
+                0x20 => self.take_request(name, payload).map_err(at)?,
+                0x21 => self.take_answer(payload).map_err(at)?,
                 _ => {}
             }
             rest = behind;
@@ -103,7 +103,7 @@ impl Replay {
         Ok(self.report)
     }
 
-    fn to_server(&mut self, name: &str, payload: &[u8]) -> Result<(), String> {
+    fn take_request(&mut self, name: &str, payload: &[u8]) -> Result<(), String> {
         let request_id = match ClientMessage::decode(payload) {
             Ok(message) => {
                 let mut again = Vec::new();
@@ -135,7 +135,7 @@ impl Replay {
         Ok(())
     }
 
-    fn to_client(&mut self, payload: &[u8]) -> Result<(), String> {
+    fn take_answer(&mut self, payload: &[u8]) -> Result<(), String> {
         let message = self.decoder.message(payload).map_err(|error| error.to_string())?;
         let drained = self.drainer.message(payload).map_err(|error| format!("drained: {error}"))?;
         if self.decoder.dictionary().symbols() != self.drainer.dictionary().symbols() {
@@ -440,7 +440,7 @@ fn geohash(field: &Field, array: &ArrayRef, row: usize) -> Option<String> {
         DataType::Int32 => i64::from(array.as_primitive::<Int32Type>().value(row)),
         _ => array.as_primitive::<Int64Type>().value(row),
     };
-    if bits % 5 != 0 {
+    if !bits.is_multiple_of(5) {
         return Some(format!("{value:0bits$b}"));
     }
     let digit = |at: usize| b"0123456789bcdefghjkmnpqrstuvwxyz"[(value >> (bits - 5 * (at + 1)) & 31) as usize] as char;
