@@ -26,13 +26,13 @@ mod message;
 mod reader;
 mod request;
 mod schema;
+mod values;
 mod varint;
 mod zstd;
 
 pub use batch::{Batch, DictionaryCut, DrainedBatch};
 pub use bind::Bind;
 pub use bits::{BitsRef, Validity};
-pub use column::{Column, Geohash, Lists, SymbolKeys, Text, Values};
 pub use decoder::Decoder;
 pub use dictionary::{Dictionary, Symbols};
 pub use encode::{ColumnRef, EncodeError, Encoder, ListsRef, TextRef, ValuesRef};
@@ -41,6 +41,7 @@ pub use limits::{DecoderLimits, Limit};
 pub use message::{Compression, ServerInfo, ServerMessage, capability, flag, kind, status};
 pub use request::{ClientError, ClientMessage, QueryRequest};
 pub use schema::{ColumnSchema, ColumnType};
+pub use values::{Column, Geohash, Lists, SymbolKeys, Text, Values};
 
 #[cfg(test)]
 mod tests;

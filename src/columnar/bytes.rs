@@ -97,13 +97,13 @@ fn grew(old: &ArrayRef, new: &ArrayRef) -> bool {
     if entries == 0 || new.len() < entries || old.nulls().is_some() || new.nulls().is_some() {
         return false;
     }
+    let (old_offsets, new_offsets) = (&old.value_offsets()[..=entries], &new.value_offsets()[..=entries]);
+    let moved = new_offsets[0] - old_offsets[0];
     let text = |array: &arrow_array::StringArray| {
         let offsets = array.value_offsets();
-        let (start, end) = (offsets[0], offsets[entries]);
-        let lengths: Vec<i32> = offsets[..=entries].iter().map(|offset| offset - start).collect();
-        (lengths, array.value_data()[start as usize..end as usize].to_vec())
+        array.values().slice_with_length(offsets[0].as_usize(), (offsets[entries] - offsets[0]).as_usize())
     };
-    text(old) == text(new)
+    old_offsets.iter().zip(new_offsets).all(|(old, new)| new - old == moved) && text(old) == text(new)
 }
 
 fn byte_array<T: ByteArrayType>(array: &GenericByteArray<T>, from: usize, len: usize) -> u64 {

@@ -8,13 +8,14 @@
 
 use std::sync::Arc;
 
-use super::column::{self, Column, Context};
+use super::column::{self, Context};
 use super::dictionary::Dictionary;
 use super::error::{WireError, WireFault};
 use super::limits::{CELLS, COLUMNS, DecoderLimits, Limit, NAME_BYTES};
 use super::message::flag;
 use super::reader::Reader;
 use super::schema::{ColumnSchema, ColumnType};
+use super::values::Column;
 
 /// A decoded RESULT_BATCH.
 #[derive(Debug, Clone, PartialEq)]
