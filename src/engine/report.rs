@@ -22,6 +22,8 @@ pub(super) struct FrameState {
     was_loading: bool,
     /// Reused from picture to picture.
     depth: DepthSnapshot,
+    /// As it was when the counters were posted last.
+    quality: Quality,
 }
 
 impl FrameState {
@@ -45,7 +47,10 @@ impl Engine {
             self.sample_rates(now);
             let counters = self.counters();
             self.post(FromWorker::Counters(Box::new(counters)));
-            if self.retry_at.is_some() {
+            // What was found grows while the clock runs, without any other change of the state.
+            let quality = self.quality();
+            if self.retry_at.is_some() || quality != self.frame.quality {
+                self.frame.quality = quality;
                 self.state_dirty = true;
             }
         }

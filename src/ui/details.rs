@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use super::page::Page;
 use crate::view::counters::{Gauge, STATUS_BAR, TOTALS};
-use crate::view::details;
+use crate::view::{details, numbers};
 use crate::web::dom;
+use crate::web::paint::Texts;
 
 /// Source, binding, quality, totals.
 #[component]
@@ -54,6 +55,7 @@ fn BookFacts() -> impl IntoView {
     view! {
         <h2>"Book"</h2>
         <Facts facts=page.select(details::book)/>
+        <EventsApplied/>
         <p class="digest">
             <span class="label">"Digest"</span>
             {move || match current() {
@@ -64,6 +66,22 @@ fn BookFacts() -> impl IntoView {
                 None => view! { <button type="button" class="wide" title=details::DIGEST_HELP prop:disabled=move || no_book.get() on:click=compute>"Compute"</button> }.into_any(),
             }}
         </p>
+    }
+}
+
+/// How many events of the range are in the book on screen; painted with it.
+#[component]
+fn EventsApplied() -> impl IntoView {
+    let page = Page::get();
+    let root = NodeRef::<leptos::html::Dl>::new();
+    root.on_load(move |root| {
+        let mut text = Texts::within(&root, "dd");
+        page.frames().add_painter(move |frame| text.set(0, &numbers::count(frame.events)));
+    });
+    view! {
+        <dl class="facts" node_ref=root>
+            <div title=details::EVENTS_HELP><dt>"Events of the range"</dt><dd class="figure">{numbers::UNKNOWN}</dd></div>
+        </dl>
     }
 }
 

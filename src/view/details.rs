@@ -22,6 +22,9 @@ pub struct Fact {
 /// What a digest is good for.
 pub const DIGEST_HELP: &str = "XXH3-64 of every level and order: equal digests mean equal books, whatever store they came from";
 
+/// What the number of applied events is.
+pub const EVENTS_HELP: &str = "How many events of the range were applied to the book on screen, one a row";
+
 fn time(text: Option<&String>) -> Option<String> {
     text?.parse::<UnixNanos>().ok().map(clock::short)
 }
@@ -38,12 +41,10 @@ pub fn book(state: &State) -> Vec<Fact> {
     let known = match (book, partial) {
         (None, _) => None,
         (Some(_), Some(since)) => Some(format!("no, in part since {}", time(Some(since)).unwrap_or_else(|| since.clone()))),
-        (Some(_), None) => Some("yes, from a snapshot or clear".to_owned()),
+        (Some(_), None) => Some("yes".to_owned()),
     };
-    let number = |text: &String| text.parse().map_or_else(|_| text.clone(), count);
     let mut facts = vec![
         fact("Kind", book.map(|book| wording::kind_short(&book.kind).to_owned()), "How much of the book the feed shows"),
-        fact("Events of the range", book.map(|book| number(&book.event)), "How many events of the range were applied to it, one a row"),
         fact("Complete", known, "A book that began in mid-stream is known in part until a snapshot or clear comes"),
     ];
     if let Some(last) = facts.last_mut() {

@@ -152,10 +152,13 @@ fn spread(bid: Option<&FrameLevel>, ask: Option<&FrameLevel>, scale: Scale, deci
     }
 }
 
-/// How many leading bytes all texts share, leaving at least the last two characters of the shortest. Prices are ASCII but for the
+/// How many leading bytes all of at least two texts share, leaving at least the last two characters of the shortest. Prices are ASCII but for the
 /// thin space and the minus, and a cut is only made where one ends.
 fn shared_prefix<'a>(mut texts: impl Iterator<Item = &'a String> + Clone) -> usize {
     let Some(first) = texts.next() else { return 0 };
+    if texts.clone().next().is_none() {
+        return 0;
+    }
     let mut shared = first.char_indices().rev().nth(1).map_or(0, |(at, _)| at);
     for text in texts {
         let most = text.char_indices().rev().nth(1).map_or(0, |(at, _)| at);

@@ -213,14 +213,17 @@ pub fn import_line(import: &Import) -> String {
     if let Some(error) = &import.error {
         return format!("{}: {error}", import.table);
     }
-    format!("{}: {}{THIN}% of {}, {} rows", import.table, import_percent(import), bytes(import.bytes_total), count(import.rows))
+    if import.bytes_total == 0 {
+        return format!("{}: {} rows", import.table, count(import.rows));
+    }
+    format!("{}: {}{THIN}% of {}, {} rows", import.table, import_percent(import).unwrap_or(0), bytes(import.bytes_total), count(import.rows))
 }
 
-/// How far an import is, 0 to 100.
+/// How far an import is, 0 to 100; `None` when nothing is read, but made.
 #[must_use]
-pub fn import_percent(import: &Import) -> u8 {
-    let total = u128::from(import.bytes_total.max(1));
-    (u128::from(import.bytes_done) * 100 / total).min(100) as u8
+pub fn import_percent(import: &Import) -> Option<u8> {
+    let percent = (u128::from(import.bytes_done) * 100).checked_div(u128::from(import.bytes_total))?;
+    Some(percent.min(100) as u8)
 }
 
 /// What a seek that is loading goes to, and how fast rows come.
@@ -360,6 +363,8 @@ mod tests {
     fn an_import_says_how_far_it_is_or_why_it_stopped() {
         let mut import = Import { table: "mbo".into(), bytes_done: 512, bytes_total: 1024, rows: 3_100, error: None };
         assert_eq!(import_line(&import).replace(THIN, " "), "mbo: 50 % of 1.00 KiB, 3 100 rows");
+        import.bytes_total = 0;
+        assert_eq!((import_line(&import).replace(THIN, " "), import_percent(&import)), ("mbo: 3 100 rows".to_owned(), None));
         import.error = Some("record 7 is cut".into());
         assert_eq!(import_line(&import), "mbo: record 7 is cut");
     }
