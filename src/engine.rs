@@ -139,6 +139,8 @@ struct Opened {
     to: UnixNanos,
     /// Rows of the range and their first and last time.
     range: Bounds,
+    /// Dimensions of the selected array columns: a batch whose arrays are all null does not tell them.
+    arrays: Vec<(String, u8)>,
 }
 
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 
 use super::open::Task;
 use super::{Engine, Output};
-use crate::columnar::Assembler;
+use crate::columnar::{ArrowByteCounter, Assembler};
 use crate::link::ErrorJson;
 use crate::session::{Session, SessionEvent};
 use crate::wire::Batch;
@@ -152,7 +152,10 @@ impl Engine {
             Ok(event) => event,
             Err(error) => return self.broken("decode", error.to_string(), which, now),
         };
-        self.tally.wire_bytes.add(bytes.len() as u64);
+        // Counters are of market data: what the catalogue takes is not counted, nor is the greeting.
+        if which == Which::Data && !matches!(event, Some(SessionEvent::Ready)) {
+            self.tally.wire_bytes.add(bytes.len() as u64);
+        }
         match event {
             None => {}
             Some(SessionEvent::Ready) => {
@@ -183,12 +186,15 @@ impl Engine {
             Ok(batch) => batch,
             Err(error) => return self.broken("decode", error.to_string(), which, now),
         };
-        self.tally.rows.add(batch.num_rows() as u64);
-        let bytes = self.tally.arrow_counter.add(&batch);
-        self.tally.arrow_bytes.add(bytes);
         match which {
-            Which::Data => self.rows(batch, wire_bytes, now),
+            Which::Data => {
+                self.tally.rows.add(batch.num_rows() as u64);
+                let bytes = self.tally.arrow_counter.add(&batch);
+                self.tally.arrow_bytes.add(bytes);
+                self.rows(batch, wire_bytes, now);
+            }
             Which::Control => {
+                let bytes = ArrowByteCounter::new().add(&batch);
                 let control = &mut self.control;
                 control.answer_bytes += usize::try_from(bytes).unwrap_or(usize::MAX);
                 control.answer.push(batch);
@@ -237,6 +243,9 @@ impl Engine {
     pub(super) fn query_rows(&mut self, sql: String, now: u64) -> bool {
         let Some(bytes) = self.data.session.query(&sql) else { return false };
         self.data.assembler = Assembler::new();
+        for (column, dimensions) in self.opened.iter().flat_map(|opened| &opened.arrays) {
+            self.data.assembler.expect_dimensions(column, *dimensions);
+        }
         self.sql = Some(sql);
         self.send(Which::Data, bytes, now);
         true

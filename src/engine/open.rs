@@ -44,6 +44,7 @@ pub(super) struct Opening {
     time: Option<TimeColumn>,
     instrument: Option<InstrumentInfo>,
     range: Option<(UnixNanos, UnixNanos)>,
+    arrays: Vec<(String, u8)>,
 }
 
 impl Engine {
@@ -79,8 +80,17 @@ impl Engine {
         self.error = None;
         self.control.tasks.clear();
         self.wanted = Some(open.clone());
-        self.opening =
-            Some(Opening { open, answers: waiting, candidates: Vec::new(), table: None, binding: None, time: None, instrument: None, range: None });
+        self.opening = Some(Opening {
+            open,
+            answers: waiting,
+            candidates: Vec::new(),
+            table: None,
+            binding: None,
+            time: None,
+            instrument: None,
+            range: None,
+            arrays: Vec::new(),
+        });
         let same = self.store.as_ref().is_some_and(|old| old.url == store.url);
         self.store = Some(store);
         self.state_dirty = true;
@@ -187,6 +197,7 @@ impl Engine {
         }
         match opening.open.table.clone() {
             Some(name) => match self.catalogue.tables.iter().find(|table| table.name == name) {
+                Some(_) if importing(self.store.as_ref(), &name) => return self.still_importing(&name),
                 Some(table) => opening.candidates = vec![table.clone()],
                 None => {
                     let known = self.catalogue.tables.iter().map(|table| table.name.as_str()).take(10).collect::<Vec<_>>().join(", ");
@@ -195,11 +206,16 @@ impl Engine {
                 }
             },
             None => {
-                opening.candidates = self.catalogue.tables.iter().filter(|table| table.reason.is_none()).cloned().collect();
+                let ready = |table: &&TableInfo| table.reason.is_none() && !importing(self.store.as_ref(), &table.name);
+                opening.candidates = self.catalogue.tables.iter().filter(ready).cloned().collect();
                 opening.candidates.reverse();
             }
         }
         self.next_candidate();
+    }
+
+    fn still_importing(&mut self, tables: &str) {
+        self.give_up("importing", format!("Still importing {tables}"), "It opens by itself when it is ready");
     }
 
     fn next_candidate(&mut self) {
@@ -214,7 +230,7 @@ impl Engine {
                 .collect();
             let reasons = self.catalogue.tables.iter().filter_map(|table| table.reason.clone()).take(3).collect::<Vec<_>>().join("; ");
             return match (importing.is_empty(), reasons.is_empty()) {
-                (false, _) => self.give_up("importing", format!("Still importing {}", importing.join(", ")), "It opens by itself when it is ready"),
+                (false, _) => self.still_importing(&importing.join(", ")),
                 (true, true) => self.give_up("table", "The store holds no table".to_owned(), "Choose another store, or serve a file"),
                 (true, false) => {
                     self.give_up("binding", format!("No table of the store holds a book: {reasons}"), "Choose another store, or serve another file")
@@ -243,6 +259,9 @@ impl Engine {
                 return self.next_candidate();
             }
         };
+        let dimensions = |kind: &str| u8::try_from(kind.matches("[]").count()).unwrap_or(u8::MAX);
+        opening.arrays =
+            columns.iter().map(|column| (column.name.clone(), dimensions(&column.kind))).filter(|(_, dimensions)| *dimensions > 0).collect();
         let kind = columns.iter().find(|column| column.name == binding.time).map_or("", |column| column.kind.as_str());
         opening.time = Some(TimeColumn { name: binding.time.clone(), unit: time_unit(kind) });
         let key: Vec<_> = [&binding.symbol, &binding.publisher, &binding.instrument].into_iter().flatten().cloned().collect();
@@ -335,7 +354,7 @@ impl Engine {
         self.abandon_window();
         self.ended = false;
         self.as_of = None;
-        self.opened = Some(Opened { store, place, instrument, feed: Feed::new(&binding), binding, from, to, range });
+        self.opened = Some(Opened { store, place, instrument, feed: Feed::new(&binding), binding, from, to, range, arrays: opening.arrays });
         self.state_dirty = true;
         let Some((first, _)) = range.times else {
             self.as_of = Some(Moment::before(from));
@@ -420,6 +439,11 @@ impl Engine {
     pub(super) fn turn_state(&mut self, _now: u64) {
         self.state_dirty = true;
     }
+}
+
+/// Whether a table is being imported, as far as the store's list of imports says.
+fn importing(store: Option<&StoreInfo>, table: &str) -> bool {
+    store.is_some_and(|store| store.importing.iter().any(|import| import.table == table && import.error.is_none()))
 }
 
 fn doing(task: &Task) -> &'static str {
