@@ -442,7 +442,7 @@ pub struct Catalogue {
     pub tables: Vec<TableInfo>,
     /// Instruments of the open table.
     pub instruments: Vec<InstrumentInfo>,
-    /// First nanosecond with data and the first after the last, of the open table and instrument.
+    /// First and last time with data of the open table and instrument, both inclusive.
     pub bounds: Option<Range>,
     /// Nearest data around an empty range.
     pub nearest: Nearest,

@@ -271,6 +271,39 @@ async fn a_table_with_arrays_shows_the_book_of_the_flat_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_seek_in_a_depth_feed_shows_what_stepping_showed() {
+    const NAME: &str = "a_seek_in_a_depth_feed_shows_what_stepping_showed";
+    let Some(file) = databento::data_file(NAME, MBP1) else { return };
+    let (server, mut stepping) = serve(vec![file], server::QUERY_TIMEOUT).await;
+    let place = Open { range: Some(mbp1_range()), ..Open::default() };
+    let mut state = open(&mut stepping, place.clone()).await;
+    let mut seen = Vec::new();
+    while state.status != Status::Ended {
+        let book = state.book.clone().unwrap();
+        seen.push((state.as_of.clone().unwrap(), book.event, book.digest));
+        state = stepping.command(&Command::Step(1)).await.unwrap();
+    }
+    assert!(seen.len() > 2_000, "{} groups", seen.len());
+    let mut seeking = Client::new(vec![store(&server)], BUDGET);
+    open(&mut seeking, place.clone()).await;
+    // Far apart and in no order: each place is found by its anchor or from what is there.
+    for at in (0..seen.len()).map(|n| n * 997 % seen.len()).step_by(19) {
+        let (as_of, event, digest) = &seen[at];
+        let state = seeking.command(&Command::Seek(as_of.clone())).await.unwrap();
+        let book = state.book.as_ref().unwrap();
+        assert_eq!((&book.event, &book.digest), (event, digest), "at {as_of}");
+    }
+    // And from nothing, so that the anchor must be right.
+    for at in [1, 2, 500, 1_111, 2_000] {
+        let (as_of, event, digest) = &seen[at];
+        let mut fresh = Client::new(vec![store(&server)], BUDGET);
+        let state = open(&mut fresh, Open { at: Some(as_of.clone()), ..place.clone() }).await;
+        let book = state.book.as_ref().unwrap();
+        assert_eq!((&book.event, &book.digest), (event, digest), "opened at {as_of}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_short_query_timeout_loses_nothing_over_slow_playback_and_a_pause() {
     const NAME: &str = "a_short_query_timeout_loses_nothing_over_slow_playback_and_a_pause";
     let Some(day) = es(NAME, "20231225") else { return };

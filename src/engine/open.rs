@@ -327,7 +327,7 @@ impl Engine {
         let Some((first, last)) = bounds.times else {
             return self.give_up("empty", "The instrument has no rows".to_owned(), "Choose another instrument");
         };
-        self.catalogue.bounds = Some(Range { from: first.to_string(), to: last.0.saturating_add(1).to_string() });
+        self.catalogue.bounds = Some(Range { from: first.to_string(), to: last.to_string() });
         let asked = opening.open.range.as_ref().and_then(|range| parse_range(range).ok());
         let (from, to) = asked.unwrap_or_else(|| last_day(last));
         opening.range = Some((from, to));

@@ -68,7 +68,7 @@ pub fn source(state: &State) -> Vec<Fact> {
         fact("Ordered by", table.and_then(|table| table.designated.clone()), "The designated timestamp: the column that orders the table"),
         fact("Rows", table.and_then(|table| table.rows).map(count), "Rows of the table, where the store knows them without counting"),
         fact("Data from", bounds.and_then(|bounds| time(Some(&bounds.from))), "First time with data of this instrument"),
-        fact("Data to", bounds.and_then(|bounds| time(Some(&bounds.to))), "First nanosecond after the last data of this instrument"),
+        fact("Data to", bounds.and_then(|bounds| time(Some(&bounds.to))), "Last time with data of this instrument"),
     ];
     let key = |term, value: Option<String>, help| value.map(|value| fact(term, Some(value), help));
     facts.extend(key("Publisher", book.and_then(|book| book.publisher).map(|id| id.to_string()), "A book belongs to one publisher"));
