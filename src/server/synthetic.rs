@@ -18,14 +18,14 @@ use super::import::dbn::Rows;
 use super::import::{IMPORT_BATCH_ROWS, TableWriter};
 
 /// Raised when the session changes, so that a cached one is made anew.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// 2024-05-08T13:30:00Z.
 const OPENING_NANOS: u64 = 1_715_175_000_000_000_000;
 const SESSION_NANOS: u64 = 30 * 60 * 1_000_000_000;
 const INSTRUMENTS: [Instrument; 2] = [
-    Instrument { id: 1, symbol: "SYNA", tick: 250_000_000, opening_ticks: 20_800, mean_gap_nanos: 21_000_000, lot: 1, seed: 0x51AC_0001 },
-    Instrument { id: 2, symbol: "SYNB", tick: 10_000_000, opening_ticks: 17_950, mean_gap_nanos: 30_000_000, lot: 100, seed: 0x51AC_0002 },
+    Instrument { id: 1, symbol: "SYNA", tick: 250_000_000, opening_ticks: 20_800, mean_gap_nanos: 40_000_000, lot: 1, seed: 0x51AC_0001 },
+    Instrument { id: 2, symbol: "SYNB", tick: 10_000_000, opening_ticks: 17_950, mean_gap_nanos: 52_000_000, lot: 100, seed: 0x51AC_0002 },
 ];
 
 /// Price levels of a side at the opening, and the fewest that are kept.
@@ -248,6 +248,18 @@ impl Market {
             }
             return self.cancel_near(aggressor.opposite(), group);
         }
+        // A wide spread draws quotes that narrow it.
+        if let (Some(bid), Some(ask)) = (best_bid, best_ask) {
+            if ask - bid > 1 && self.random.chance(450) {
+                let narrower = match side {
+                    BookSide::Bid => Some(fair_tick.min(ask - 1)).filter(|price| *price > bid),
+                    BookSide::Ask => Some((fair_tick + 1).max(bid + 1)).filter(|price| *price < ask),
+                };
+                if let Some(price) = narrower {
+                    return self.add(side, price, 0, group);
+                }
+            }
+        }
         let resting = self.side(side);
         let (count, thin) = (resting.count, (resting.levels.len() as i64) < OPENING_LEVELS - 4);
         let choice = self.random.below(1_000);
@@ -341,7 +353,7 @@ impl Market {
             return self.add_at_fair(resting_side, group);
         }
         group.append(&mut removals);
-        self.excitement = (self.excitement + 2_500).min(30_000);
+        self.excitement = (self.excitement + 500).min(4_000);
     }
 
     fn add_at_fair(&mut self, side: BookSide, group: &mut Vec<MboMsg>) {

@@ -46,6 +46,8 @@ impl QueryError {
             DataFusionError::SQL(parser, _) => {
                 let message = parser.to_string();
                 let (problem, place) = split_parser_message(&message);
+                // The parser names no place where the text ended too early.
+                let place = place.or_else(|| problem.ends_with("found: EOF").then(|| end(sql)));
                 (status::PARSE_ERROR, place, problem.to_owned())
             }
             DataFusionError::SchemaError(schema, _) => match schema.as_ref() {
@@ -91,6 +93,13 @@ pub(super) fn character(sql: &str, line: u64, column: u64) -> Option<usize> {
         before += length + 1;
     }
     None
+}
+
+/// Behind the last character that is no blank, by line and column.
+fn end(sql: &str) -> (u64, u64) {
+    let text = sql.trim_end();
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    (text.matches('\n').count() as u64 + 1, last.chars().count() as u64 + 1)
 }
 
 /// Where a name first stands as a word of its own, by line and column.

@@ -1,0 +1,26 @@
+//! The native server from outside: its wire, its order, its imports, its refusals. One binary, since each links the engine.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[allow(dead_code, reason = "each test file uses a part of it")]
+#[path = "support/data.rs"]
+mod data;
+
+#[path = "serve/binary.rs"]
+mod binary;
+#[path = "serve/client.rs"]
+mod client;
+#[path = "serve/dbn.rs"]
+mod dbn_values;
+#[path = "serve/files.rs"]
+mod files;
+#[path = "serve/flow.rs"]
+mod flow;
+#[path = "serve/http.rs"]
+mod http;
+#[path = "serve/order.rs"]
+mod order;
+#[path = "serve/sql.rs"]
+mod sql;
+#[path = "serve/synthetic.rs"]
+mod synthetic;
