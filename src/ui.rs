@@ -2,7 +2,7 @@
 //!
 //! Signals hold slow state only (what is open, status, counters at 4 Hz). A picture goes from the frame loop straight to the DOM
 //! cells that the ladder, the clock and the playhead registered. No component formats a number or talks to the worker itself: both
-//! go through [`page::Page`].
+//! go through `Page`.
 
 mod banner;
 mod details;
@@ -18,6 +18,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use crate::view::wording;
+use crate::web::dom;
 use page::{Page, Panel};
 
 /// Mounts the page and spawns its worker from the compiled module that this instance was made of.
@@ -34,6 +36,8 @@ pub fn page(module: JsValue) {
 #[component]
 fn App() -> impl IntoView {
     let page = Page::get();
+    let title = page.select(wording::tab_title);
+    Effect::new(move |_| title.with(|title| dom::set_title(&page.window(), title)));
     view! {
         <toolbar::Toolbar/>
         <banner::Banner/>

@@ -117,7 +117,7 @@ impl Page {
         };
         let worker = WorkerHandle::spawn(module, frames, move |event| page.worker_event(event));
         page.reach.update_value(|reach| reach.worker = Some(worker));
-        dom::on_key(&window, move |key| page.key(key));
+        dom::on_key(&window, move |key, held| page.key(key, held));
         dom::on_visibility(&window, move |visible| page.with_worker(|worker| worker.send(ToWorker::Visible(visible))));
         page.install_handle();
         page.find_stores(Open::default());
@@ -187,14 +187,13 @@ impl Page {
         }
     }
 
-    fn key(self, key: &str) -> bool {
-        match Action::of_key(key) {
-            Some(action) => {
-                self.act(action);
-                true
-            }
-            None => false,
+    /// Does what a key means; answers whether it means anything.
+    fn key(self, key: &str, held: bool) -> bool {
+        let action = Action::of_key(key);
+        if let Some(action) = action.filter(|action| !held || action.repeats()) {
+            self.act(action);
         }
+        action.is_some()
     }
 
     /// The sentence for those who cannot see the page.

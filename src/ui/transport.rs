@@ -23,10 +23,9 @@ pub fn Transport() -> impl IntoView {
     let playing = page.select(|state| matches!(state.status, Status::Playing | Status::Following));
     let seeking = page.select(|state| state.seeking.clone());
     let loading = page.select(|state| state.status == Status::Loading);
-    let note = move || match (loading.get() || seeking.get().is_some(), page.notice.get()) {
-        (_, notice) if !notice.is_empty() => notice,
-        (true, _) => wording::seeking(seeking.get().as_deref(), page.counters.with(|counters| counters.rows_per_second)),
-        (false, _) => String::new(),
+    let going = move || match loading.get() || seeking.get().is_some() {
+        true => wording::seeking(seeking.get().as_deref(), page.counters.with(|counters| counters.rows_per_second)),
+        false => String::new(),
     };
     view! {
         <section class="transport" aria-label="Playback">
@@ -49,7 +48,9 @@ pub fn Transport() -> impl IntoView {
                 <SpeedPicker/>
                 <button type="button" class="wide" title=Action::GoTo.tooltip() on:click=move |_| page.act(Action::GoTo)>"Go to…"</button>
                 <TieNote/>
-                <span class="note" data-refused=move || (!page.notice.with(String::is_empty)).then_some("") aria-live="polite">{note}</span>
+                // The refusal is announced; how a seek goes is not, for it changes four times a second.
+                <span class="note figure" hidden=move || going().is_empty()>{going}</span>
+                <span class="note refusal" role="status">{page.notice}</span>
             </div>
             <RangeTrack/>
         </section>

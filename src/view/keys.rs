@@ -99,6 +99,12 @@ impl Action {
         }
     }
 
+    /// Whether holding the key down does it again and again.
+    #[must_use]
+    pub fn repeats(self) -> bool {
+        matches!(self, Action::StepBack | Action::StepForward | Action::Slower | Action::Faster)
+    }
+
     /// Label and key, for a tooltip.
     #[must_use]
     pub fn tooltip(self) -> String {

@@ -5,7 +5,7 @@ use crate::units::UnixNanos;
 
 use super::clock;
 use super::keys::speed_label;
-use super::numbers::{THIN, bytes, count, rate};
+use super::numbers::{THIN, bytes, count, si};
 
 /// The word of the toolbar: what the page is doing, never told by colour alone.
 #[must_use]
@@ -30,6 +30,12 @@ pub fn status_word(state: &State) -> String {
         Status::Disconnected => "DISCONNECTED".to_owned(),
         Status::Failed => "FAILED".to_owned(),
     }
+}
+
+/// The title of the browser's tab: the most particular first, for tabs are narrow.
+#[must_use]
+pub fn tab_title(state: &State) -> String {
+    state.symbols.iter().chain(&state.table).map(String::as_str).chain(["Tickscope"]).collect::<Vec<_>>().join(" · ")
 }
 
 /// The connection, for the status bar: a mark and a word.
@@ -230,7 +236,8 @@ pub fn import_percent(import: &Import) -> Option<u8> {
 #[must_use]
 pub fn seeking(target: Option<&str>, rows_per_second: u64) -> String {
     let target = target.and_then(|text| text.parse::<crate::units::Moment>().ok()).map(|moment| clock::time(moment.time));
-    let rows = if rows_per_second > 0 { format!(" · {} rows", rate(rows_per_second, "/s")) } else { String::new() };
+    let (figure, prefix) = si(rows_per_second);
+    let rows = if rows_per_second > 0 { format!(" · {figure}{THIN}{prefix} rows/s") } else { String::new() };
     match target {
         Some(target) => format!("going to {target}{rows}"),
         None => format!("loading{rows}"),
@@ -357,6 +364,14 @@ mod tests {
         let nearest = Nearest { before: None, after: Some("1703545202834984769".into()) };
         let buttons = nearest_data(&nearest);
         assert_eq!(buttons, [("First after: 2023-12-25 23:00:02.834984769Z".to_owned(), UnixNanos(1_703_545_202_834_984_769))]);
+    }
+
+    #[test]
+    fn the_tab_and_a_seek_are_named() {
+        let state = State { symbols: vec!["ESH4".into()], table: Some("mbo".into()), ..State::default() };
+        assert_eq!((tab_title(&state).as_str(), tab_title(&State::default()).as_str()), ("ESH4 · mbo · Tickscope", "Tickscope"));
+        assert_eq!(seeking(Some("0/2"), 1_240_000).replace(THIN, " "), "going to 00:00:00.000 000 000 · 1.24 M rows/s");
+        assert_eq!(seeking(None, 0), "loading");
     }
 
     #[test]

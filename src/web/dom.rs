@@ -8,11 +8,11 @@ use wasm_bindgen::prelude::Closure;
 pub use web_sys::Window;
 use web_sys::{Element, Event, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver};
 
-/// Calls `handle` with each key pressed alone (`KeyboardEvent.key`) outside of text fields, menus and open dialogs; when it answers
-/// true, the browser does nothing else with the key. Lives as long as the page.
-pub fn on_key(window: &Window, handle: impl Fn(&str) -> bool + 'static) {
+/// Calls `handle` with each key pressed alone (`KeyboardEvent.key`) outside of text fields, menus and open dialogs, and whether it
+/// comes from holding the key down; when it answers true, the browser does nothing else with the key. Lives as long as the page.
+pub fn on_key(window: &Window, handle: impl Fn(&str, bool) -> bool + 'static) {
     let closure = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| {
-        if !event.ctrl_key() && !event.alt_key() && !event.meta_key() && !taken(&event) && handle(&event.key()) {
+        if !event.ctrl_key() && !event.alt_key() && !event.meta_key() && !taken(&event) && handle(&event.key(), event.repeat()) {
             event.prevent_default();
         }
     });
@@ -28,6 +28,13 @@ fn taken(event: &KeyboardEvent) -> bool {
         "INPUT" | "TEXTAREA" | "SELECT" => true,
         "BUTTON" | "SUMMARY" | "A" => dialog || matches!(event.key().as_str(), " " | "Enter"),
         _ => dialog,
+    }
+}
+
+/// Names the browser's tab.
+pub fn set_title(window: &Window, title: &str) {
+    if let Some(document) = window.document() {
+        document.set_title(title);
     }
 }
 
