@@ -18,7 +18,7 @@ use super::import::dbn::Rows;
 use super::import::{IMPORT_BATCH_ROWS, TableWriter};
 
 /// Raised when the session changes, so that a cached one is made anew.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 1;
 
 /// 2024-05-08T13:30:00Z.
 const OPENING_NANOS: u64 = 1_715_175_000_000_000_000;
@@ -248,16 +248,15 @@ impl Market {
             }
             return self.cancel_near(aggressor.opposite(), group);
         }
-        // A wide spread draws quotes that narrow it.
-        if let (Some(bid), Some(ask)) = (best_bid, best_ask) {
-            if ask - bid > 1 && self.random.chance(450) {
-                let narrower = match side {
-                    BookSide::Bid => Some(fair_tick.min(ask - 1)).filter(|price| *price > bid),
-                    BookSide::Ask => Some((fair_tick + 1).max(bid + 1)).filter(|price| *price < ask),
-                };
-                if let Some(price) = narrower {
-                    return self.add(side, price, 0, group);
-                }
+        // A wide spread draws a quote that narrows it, on the side that is further from the fair value.
+        if let (Some(bid), Some(ask)) = (best_bid, best_ask)
+            && ask - bid > 1
+            && self.random.chance(700)
+        {
+            let (better_bid, better_ask) = (fair_tick.min(ask - 1), (fair_tick + 1).max(bid + 1));
+            let (side, price) = if better_bid - bid >= ask - better_ask { (BookSide::Bid, better_bid) } else { (BookSide::Ask, better_ask) };
+            if price > bid && price < ask {
+                return self.add(side, price, 0, group);
             }
         }
         let resting = self.side(side);
@@ -267,7 +266,10 @@ impl Market {
         match choice {
             _ if count > CROWDED && choice < 700 => self.cancel_near(side, group),
             _ if choice < adds => {
-                let price = self.quote(side, fair_tick);
+                // A thin side is refilled at any depth, a full one mostly near the touch.
+                let most = OPENING_LEVELS + 6;
+                let depth = if thin { self.random.below(most.unsigned_abs()).cast_signed() } else { self.random.tries(160, most) };
+                let price = self.quote_at(side, fair_tick, depth);
                 self.add(side, price, 0, group);
             }
             _ if choice < 880 => self.cancel_near(side, group),
@@ -279,6 +281,10 @@ impl Market {
     /// A price for a new order: near the fair value, never crossing the other side.
     fn quote(&mut self, side: BookSide, fair_tick: i64) -> i64 {
         let depth = self.random.tries(160, OPENING_LEVELS + 6);
+        self.quote_at(side, fair_tick, depth)
+    }
+
+    fn quote_at(&self, side: BookSide, fair_tick: i64, depth: i64) -> i64 {
         match side {
             BookSide::Bid => self.best(BookSide::Ask).map_or(fair_tick, |ask| fair_tick.min(ask - 1)) - depth,
             BookSide::Ask => self.best(BookSide::Bid).map_or(fair_tick + 1, |bid| (fair_tick + 1).max(bid + 1)) + depth,

@@ -15,7 +15,7 @@ async fn only_reading_is_allowed() {
     let folder = Folder::new();
     let file = folder.file("ticks.parquet");
     write(&file, &[numbered(&[BASE, BASE + 1], &[0, 1])]);
-    let running = serve(config(&[file.clone()])).await;
+    let running = serve(config(std::slice::from_ref(&file))).await;
     let mut client = Client::connect(&running).await;
     let target = folder.file("out.parquet");
     for sql in [
