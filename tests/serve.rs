@@ -18,6 +18,8 @@ mod files;
 mod flow;
 #[path = "serve/http.rs"]
 mod http;
+#[path = "serve/imports.rs"]
+mod imports;
 #[path = "serve/order.rs"]
 mod order;
 #[path = "serve/sql.rs"]

@@ -1,0 +1,94 @@
+//! Tables while they are imported, after a restart, and when their file changes.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use tickscope::server::{self, CachePlace};
+use tickscope::wire::status;
+
+use crate::client::{Client, config, serve};
+use crate::files::{Folder, longs, nanos, numbered, texts, write};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_is_being_imported_says_so() {
+    let folder = Folder::new();
+    let file = folder.file("ticks.parquet");
+    let numbers: Vec<i64> = (0..2_000_000).rev().collect();
+    write(&file, &[numbered(&numbers, &numbers)]);
+    let mut running = server::start(config(&[file])).await.unwrap();
+    let mut client = Client::connect(&running).await;
+    let (code, text) = client.rows("SELECT * FROM ticks").await.unwrap_err();
+    assert_eq!(code, status::PARSE_ERROR);
+    assert!(text.starts_with("[14] table ticks is being imported: ") && text.contains(" % read"), "{text}");
+    let tables = client.rows("tables()").await.unwrap();
+    assert_eq!(texts(&tables, "designatedTimestamp"), [Some("ts".to_owned())]);
+    assert!(texts(&tables, "note")[0].as_ref().unwrap().starts_with("being imported: "));
+    assert_eq!(client.rows("table_columns('ticks')").await.unwrap()[0].num_rows(), 3);
+    running.wait_imported().await.unwrap();
+    let rows = client.rows("SELECT * FROM ticks").await.unwrap();
+    assert!(longs(&rows, "n").into_iter().eq(0..2_000_000));
+    assert_eq!(texts(&client.rows("tables()").await.unwrap(), "note"), [None]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_is_remembered_until_its_file_changes() {
+    let folder = Folder::new();
+    let file = folder.file("ticks.parquet");
+    write(&file, &[numbered(&[3, 2, 1], &[0, 1, 2])]);
+    let mut config = config(std::slice::from_ref(&file));
+    config.cache = CachePlace::Dir(folder.file("cache"));
+    let running = serve(config.clone()).await;
+    assert_eq!(longs(&Client::connect(&running).await.rows("SELECT n FROM ticks").await.unwrap(), "n"), [2, 1, 0]);
+    drop(running);
+    // There from the first request on, without an import.
+    let running = server::start(config.clone()).await.unwrap();
+    assert_eq!(longs(&Client::connect(&running).await.rows("SELECT n FROM ticks").await.unwrap(), "n"), [2, 1, 0]);
+    drop(running);
+    write(&file, &[numbered(&[3, 2, 1, 0], &[0, 1, 2, 3])]);
+    let running = serve(config).await;
+    assert_eq!(longs(&Client::connect(&running).await.rows("SELECT n FROM ticks").await.unwrap(), "n"), [3, 2, 1, 0]);
+    let names: Vec<_> = std::fs::read_dir(folder.file("cache")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().starts_with("unfinished")), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_read_in_place_must_not_change() {
+    let folder = Folder::new();
+    let file = folder.file("ticks é 100%.parquet");
+    write(&file, &[numbered(&[1, 2], &[0, 1])]);
+    let running = serve(config(std::slice::from_ref(&file))).await;
+    let mut client = Client::connect(&running).await;
+    let name = texts(&client.rows("tables()").await.unwrap(), "table_name")[0].clone().unwrap();
+    assert_eq!(name, "ticks_100");
+    assert_eq!(longs(&client.rows("SELECT n FROM ticks_100").await.unwrap(), "n"), [0, 1]);
+    write(&file, &[numbered(&[2, 1, 0], &[0, 1, 2])]);
+    let (code, text) = client.rows("SELECT n FROM ticks_100").await.unwrap_err();
+    assert_eq!(code, status::INTERNAL_ERROR);
+    assert!(text.contains("changed since it was opened"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_without_time_is_refused_by_its_number() {
+    let folder = Folder::new();
+    let file = folder.file("ticks.parquet");
+    let times: ArrayRef = Arc::new(arrow_array::TimestampMicrosecondArray::from(vec![Some(1), Some(2), None]));
+    write(&file, &[RecordBatch::try_from_iter(vec![("time", times)]).unwrap()]);
+    let mut running = server::start(config(&[file])).await.unwrap();
+    let text = running.wait_imported().await.unwrap_err().to_string();
+    assert!(text.ends_with("ticks.parquet, record 2: time is null, so the row has no place in time"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_without_times_is_served_beside_one_with_and_says_why_it_has_no_order() {
+    let folder = Folder::new();
+    let timeless: Vec<(&str, ArrayRef)> = vec![("n", Arc::new(Int64Array::from(vec![7, 5])))];
+    write(&folder.file("codes.parquet"), &[RecordBatch::try_from_iter(timeless).unwrap()]);
+    write(&folder.file("ticks.parquet"), &[numbered(&[1, 2], &[0, 1])]);
+    let running = serve(config(&[folder.file("codes.parquet"), folder.file("ticks.parquet")])).await;
+    let mut client = Client::connect(&running).await;
+    let tables = client.rows("SELECT * FROM tables() ORDER BY table_name").await.unwrap();
+    assert_eq!(texts(&tables, "designatedTimestamp"), [None, Some("ts".to_owned())]);
+    assert_eq!(texts(&tables, "note"), [Some("none of its columns is a timestamp".to_owned()), None]);
+    assert_eq!(longs(&client.rows("SELECT n FROM codes").await.unwrap(), "n"), [7, 5]);
+    assert_eq!(nanos(&client.rows("SELECT ts FROM ticks").await.unwrap(), "ts"), [1, 2]);
+}
