@@ -255,7 +255,7 @@ impl Engine {
                 self.socket_message(socket, &bytes, now);
                 self.outputs.push_back(Output::WakeAt(now));
             }
-            Input::SocketText { socket } => self.socket_text(socket, now),
+            Input::SocketText { socket } => self.socket_text(socket),
             Input::SocketClosed { socket, code, reason } => self.socket_closed(socket, code, &reason, now),
             Input::Turn => self.turn(now),
         }
@@ -307,6 +307,8 @@ impl Engine {
                 self.frame.acknowledged(sequence);
                 self.tally.frames_painted += 1;
                 self.tally.paint.record(u64::from(paint_micros));
+                // What waited for it goes out; the clock has its own turns.
+                return self.report(now);
             }
             ToWorker::Visible(visible) => {
                 self.visible = visible;
@@ -344,13 +346,13 @@ impl Engine {
         let Some(opened) = &self.opened else {
             return self.post(FromWorker::Answer { id, result: Err("nothing is open yet: open a table first".to_owned()) });
         };
-        let (first, last) = opened.range.times.unwrap_or((opened.from, opened.from));
+        let last = opened.range.times.map_or(opened.from, |(_, last)| last);
         match command {
             Command::Play => {
                 self.playing = true;
                 self.state_dirty = true;
                 if self.ended && self.seek.is_none() {
-                    self.start_seek(Moment::end_of(first), Vec::new(), now);
+                    self.start_home(Vec::new());
                 }
                 self.restart_clock(now);
                 self.answer(id);
@@ -360,11 +362,11 @@ impl Engine {
                 self.answer(id);
             }
             Command::Seek(text) => match text.parse::<Moment>() {
-                Ok(moment) => self.start_seek(moment, vec![id], now),
+                Ok(moment) => self.start_seek(moment, vec![id]),
                 Err(error) => self.post(FromWorker::Answer { id, result: Err(format!("seek: {error}")) }),
             },
-            Command::Home => self.start_seek(Moment::end_of(first), vec![id], now),
-            Command::End => self.start_seek(Moment::end_of(last), vec![id], now),
+            Command::Home => self.start_home(vec![id]),
+            Command::End => self.start_seek(Moment::end_of(last), vec![id]),
             Command::Step(by) => {
                 self.pause();
                 self.start_step(by, id, now);

@@ -1,7 +1,7 @@
 //! Tickscope: a tick explorer that runs in a browser tab.
 //!
 //! Bytes of a columnar tick store come in, order books come out. `src/ARCHITECTURE.md` is the map; each module says what it owns
-//! and what it must not know, and `tests/layering.rs` holds them to it. Everything here but [`server`], `web` and `ui` does no I/O
+//! and what it must not know, and `tests/layering.rs` holds them to it. Everything here but `server`, `web` and `ui` does no I/O
 //! and reads no clock.
 
 pub mod book;

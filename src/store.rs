@@ -79,10 +79,12 @@ pub enum Query {
         /// Table.
         table: String,
     },
-    /// Instruments of a table with their rows, busiest first.
+    /// Instruments of a table with their rows, first and last time, busiest first.
     Instruments {
         /// Table.
         table: String,
+        /// Its order.
+        time: TimeColumn,
         /// Columns that make the key, in the order symbol, publisher, instrument.
         key: Vec<String>,
     },

@@ -139,9 +139,9 @@ impl Engine {
         }
     }
 
-    pub(super) fn socket_text(&mut self, socket: u32, now: u64) {
+    pub(super) fn socket_text(&mut self, socket: u32) {
         if let Some(which) = self.connection(socket).map(|connection| connection.which) {
-            self.broken("decode", "the server sent text where the protocol has binary messages only".to_owned(), which, now);
+            self.broken("decode", "the server sent text where the protocol has binary messages only".to_owned(), which);
         }
     }
 
@@ -150,7 +150,7 @@ impl Engine {
         let which = connection.which;
         let event = match connection.session.receive(bytes) {
             Ok(event) => event,
-            Err(error) => return self.broken("decode", error.to_string(), which, now),
+            Err(error) => return self.broken("decode", error.to_string(), which),
         };
         // Counters are of market data: what the catalogue takes is not counted, nor is the greeting.
         if which == Which::Data && !matches!(event, Some(SessionEvent::Ready)) {
@@ -175,7 +175,7 @@ impl Engine {
             },
             Some(SessionEvent::Failed { status, message }) => match which {
                 Which::Data => self.window_failed(status, &message),
-                Which::Control => self.control_failed(status, &message, now),
+                Which::Control => self.control_failed(status, &message),
             },
         }
     }
@@ -184,7 +184,7 @@ impl Engine {
         let connection = self.by_name(which);
         let batch = match connection.assembler.assemble(batch, connection.session.decoder().dictionary()) {
             Ok(batch) => batch,
-            Err(error) => return self.broken("decode", error.to_string(), which, now),
+            Err(error) => return self.broken("decode", error.to_string(), which),
         };
         match which {
             Which::Data => {
@@ -201,7 +201,7 @@ impl Engine {
                 let rows: usize = control.answer.iter().map(RecordBatch::num_rows).sum();
                 if rows > MAX_ANSWER_ROWS || control.answer_bytes > MAX_ANSWER_BYTES {
                     let what = format!("a catalogue answer of more than {MAX_ANSWER_ROWS} rows or {} MiB", MAX_ANSWER_BYTES >> 20);
-                    return self.broken("decode", what, which, now);
+                    return self.broken("decode", what, which);
                 }
                 if let Some(grant) = self.control.session.grant(wire_bytes as u64) {
                     self.send(Which::Control, grant, now);
@@ -218,11 +218,11 @@ impl Engine {
         }
     }
 
-    fn control_failed(&mut self, status: u8, message: &str, now: u64) {
+    fn control_failed(&mut self, status: u8, message: &str) {
         self.control.answer.clear();
         self.control.answer_bytes = 0;
         if let Some(task) = self.control.running.take() {
-            self.task_failed(task, status, message, now);
+            self.task_failed(task, status, message);
         }
     }
 
@@ -252,7 +252,7 @@ impl Engine {
     }
 
     /// A connection whose bytes cannot be trusted: both are closed, the last frame stays, reconnecting is offered.
-    pub(super) fn broken(&mut self, code: &str, what: String, which: Which, now: u64) {
+    pub(super) fn broken(&mut self, code: &str, what: String, which: Which) {
         let name = match which {
             Which::Control => "catalogue connection",
             Which::Data => "data connection",
@@ -269,7 +269,7 @@ impl Engine {
         let todo = "Reconnect; if it happens again, report it with these details";
         self.remember_for_reconnect();
         self.fail(ErrorJson { code: code.to_owned(), what, place, todo: todo.to_owned() });
-        self.turn_state(now);
+        self.state_dirty = true;
     }
 
     pub(super) fn socket_closed(&mut self, socket: u32, code: u16, reason: &str, now: u64) {

@@ -62,7 +62,8 @@ impl Engine {
             }
             return;
         };
-        if let Err(reason) = open.range.as_ref().map_or(Ok(()), |range| parse_range(range).map(|_| ())) {
+        let at = open.at.as_ref().map_or(Ok(()), |at| at.parse::<Moment>().map(|_| ()).map_err(|error| format!("at: {error}")));
+        if let Err(reason) = open.range.as_ref().map_or(Ok(()), |range| parse_range(range).map(|_| ())).and(at) {
             for id in answers {
                 self.post(crate::link::FromWorker::Answer { id, result: Err(format!("open: {reason}")) });
             }
@@ -118,7 +119,7 @@ impl Engine {
             }
             return;
         }
-        self.resume_seek(now);
+        self.resume_seek();
         self.restart_clock(now);
     }
 
@@ -137,16 +138,16 @@ impl Engine {
 
     pub(super) fn answered(&mut self, task: Task, answer: &[RecordBatch], now: u64) {
         let result = match task {
-            Task::Tables => answers::tables(answer).map(|tables| self.got_tables(tables, now)),
-            Task::Columns => answers::columns(answer).map(|columns| self.got_columns(&columns, now)),
+            Task::Tables => answers::tables(answer).map(|tables| self.got_tables(tables)),
+            Task::Columns => answers::columns(answer).map(|columns| self.got_columns(&columns)),
             Task::Instruments => self.read_instruments(answer).map(|instruments| self.got_instruments(instruments, now)),
             Task::Bounds => answers::bounds(answer).map(|bounds| self.got_bounds(bounds, now)),
             Task::Range => answers::bounds(answer).map(|bounds| self.got_range(bounds, now)),
             Task::NearestBefore => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, true, now)),
             Task::NearestAfter => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, false, now)),
-            Task::Anchor => answers::anchor(answer).map(|anchor| self.got_anchor(anchor, now)),
-            Task::FirstRow => answers::bounds(answer).map(|bounds| self.got_first_row(bounds, now)),
-            Task::Base => answers::bounds(answer).map(|bounds| self.got_base(bounds, now)),
+            Task::Anchor => answers::anchor(answer).map(|anchor| self.got_anchor(anchor)),
+            Task::FirstRow => answers::bounds(answer).map(|bounds| self.got_first_row(bounds)),
+            Task::Base => answers::bounds(answer).map(|bounds| self.got_base(bounds)),
             Task::Counts { width } => {
                 let from = self.opened.as_ref().map_or(UnixNanos(0), |opened| opened.from);
                 answers::counts(answer, from, width).map(|counts| self.fetch.counts = Some(counts))
@@ -157,17 +158,17 @@ impl Engine {
             let todo = "The store answers in a form this version does not know; choose another table or store";
             self.fail(ErrorJson { code: "answer".to_owned(), what: format!("{task:?}: {error}"), place, todo: todo.to_owned() });
         }
-        self.turn_state(now);
+        self.state_dirty = true;
     }
 
-    pub(super) fn task_failed(&mut self, task: Task, status: u8, message: &str, now: u64) {
+    pub(super) fn task_failed(&mut self, task: Task, status: u8, message: &str) {
         // Counts only help to plan: without them windows are cut by rows.
         if !matches!(task, Task::Counts { .. }) {
             let what = format!("The store refused a query while {}: {message}", doing(&task));
             let place = format!("{}, status 0x{status:02x}", self.place_text());
             self.fail(ErrorJson { code: "query".to_owned(), what, place, todo: "Choose another table, or try again with Reconnect".to_owned() });
         }
-        self.turn_state(now);
+        self.state_dirty = true;
     }
 
     pub(super) fn place_text(&self) -> String {
@@ -184,7 +185,7 @@ impl Engine {
         self.fail(ErrorJson { code: code.to_owned(), what, place, todo: todo.to_owned() });
     }
 
-    fn got_tables(&mut self, tables: Vec<TableInfo>, _now: u64) {
+    fn got_tables(&mut self, tables: Vec<TableInfo>) {
         let Some(opening) = &mut self.opening else { return };
         // Reasons found before stay: columns do not change under a name.
         let known = std::mem::take(&mut self.catalogue.tables);
@@ -242,7 +243,7 @@ impl Engine {
         self.ask(Task::Columns, &query);
     }
 
-    fn got_columns(&mut self, columns: &[answers::NamedColumn], _now: u64) {
+    fn got_columns(&mut self, columns: &[answers::NamedColumn]) {
         let Some(opening) = &mut self.opening else { return };
         let Some(table) = opening.table.clone() else { return };
         let declared: Vec<_> = columns.iter().map(|column| ColumnDecl { name: column.name.clone(), kind: column.kind.clone() }).collect();
@@ -269,36 +270,40 @@ impl Engine {
         if key.is_empty() {
             let rows = table.rows.unwrap_or(0);
             let instrument = InstrumentInfo { symbol: table.name.clone(), rows, ..InstrumentInfo::default() };
-            return self.got_instruments(vec![instrument], _now);
+            opening.instrument = Some(instrument.clone());
+            self.catalogue.instruments = vec![instrument];
+            return self.ask_bounds(Task::Bounds, None, None);
         }
-        self.ask(Task::Instruments, &Query::Instruments { table: table.name, key });
+        if let Some(time) = opening.time.clone() {
+            self.ask(Task::Instruments, &Query::Instruments { table: table.name, time, key });
+        }
     }
 
-    fn read_instruments(&self, answer: &[RecordBatch]) -> Result<Vec<InstrumentInfo>, answers::BadAnswer> {
+    fn read_instruments(&self, answer: &[RecordBatch]) -> Result<Vec<(InstrumentInfo, Bounds)>, answers::BadAnswer> {
         let binding = self.opening.as_ref().and_then(|opening| opening.binding.as_ref());
         let name = |column: fn(&Binding) -> Option<&String>| binding.and_then(column).map(String::as_str);
         answers::instruments(answer, name(|b| b.symbol.as_ref()), name(|b| b.publisher.as_ref()), name(|b| b.instrument.as_ref()))
     }
 
-    fn got_instruments(&mut self, instruments: Vec<InstrumentInfo>, _now: u64) {
+    fn got_instruments(&mut self, instruments: Vec<(InstrumentInfo, Bounds)>, now: u64) {
         let Some(opening) = &mut self.opening else { return };
         let open = &opening.open;
-        let wanted = |instrument: &&InstrumentInfo| {
+        let wanted = |(instrument, _): &&(InstrumentInfo, Bounds)| {
             open.symbols.first().is_none_or(|symbol| *symbol == instrument.symbol)
                 && open.publisher.is_none_or(|publisher| instrument.publisher == Some(publisher))
                 && open.instrument.as_ref().is_none_or(|id| instrument.instrument.as_ref() == Some(id))
         };
         let found = instruments.iter().find(wanted).cloned();
         let asked = open.symbols.first().cloned();
-        let known = instruments.iter().map(|instrument| instrument.symbol.as_str()).take(10).collect::<Vec<_>>().join(", ");
-        self.catalogue.instruments = instruments;
+        self.catalogue.instruments = instruments.into_iter().map(|(instrument, _)| instrument).collect();
         match (found, asked) {
-            (Some(instrument), _) => {
+            (Some((instrument, bounds)), _) => {
                 opening.instrument = Some(instrument);
-                self.ask_bounds(Task::Bounds, None, None);
+                self.got_bounds(bounds, now);
             }
             (None, Some(symbol)) => {
-                self.give_up("symbol", format!("The table has no instrument {symbol} as asked for; it has: {known}"), "Choose another instrument")
+                let known = self.catalogue.instruments.iter().map(|instrument| instrument.symbol.as_str()).take(10).collect::<Vec<_>>().join(", ");
+                self.give_up("symbol", format!("The table has no instrument {symbol} as asked for; it has: {known}"), "Choose another instrument");
             }
             (None, None) => self.give_up("empty", "The table is empty".to_owned(), "Choose another table"),
         }
@@ -356,16 +361,18 @@ impl Engine {
         self.as_of = None;
         self.opened = Some(Opened { store, place, instrument, feed: Feed::new(&binding), binding, from, to, range, arrays: opening.arrays });
         self.state_dirty = true;
-        let Some((first, _)) = range.times else {
+        if range.times.is_none() {
             self.as_of = Some(Moment::before(from));
             self.seek = None;
             for id in opening.answers {
                 self.answer(id);
             }
             return self.ask_nearest();
-        };
-        let at = opening.open.at.as_ref().and_then(|at| at.parse().ok()).unwrap_or(Moment::end_of(first));
-        self.start_seek(at, opening.answers, now);
+        }
+        match opening.open.at.as_ref().and_then(|at| at.parse().ok()) {
+            Some(at) => self.start_seek(at, opening.answers),
+            None => self.start_home(opening.answers),
+        }
         self.ask_counts();
         self.run_queued(now);
     }
@@ -434,10 +441,6 @@ impl Engine {
                 at: self.as_of.map(|moment| moment.to_string()),
             });
         }
-    }
-
-    pub(super) fn turn_state(&mut self, _now: u64) {
-        self.state_dirty = true;
     }
 }
 

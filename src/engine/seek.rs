@@ -34,6 +34,8 @@ pub(super) struct Seek {
 enum Goal {
     /// Show this moment.
     Moment(Moment),
+    /// Show the first book of the range: after its first time, or after the first group where that one spans several times.
+    First(Moment),
     /// One group forward from where the book is.
     Forward,
     /// To the group before the one that ended at this moment.
@@ -43,7 +45,7 @@ enum Goal {
 impl Goal {
     fn target(self) -> Target {
         match self {
-            Goal::Moment(moment) | Goal::Back(moment) => Target::Moment(moment),
+            Goal::Moment(moment) | Goal::First(moment) | Goal::Back(moment) => Target::Moment(moment),
             Goal::Forward => Target::All,
         }
     }
@@ -63,14 +65,14 @@ impl Seek {
     /// The moment that is sought; a step has none.
     pub(super) fn moment(&self) -> Option<Moment> {
         match self.goal {
-            Goal::Moment(moment) => Some(moment),
+            Goal::Moment(moment) | Goal::First(moment) => Some(moment),
             Goal::Forward | Goal::Back(_) => None,
         }
     }
 }
 
 impl Engine {
-    pub(super) fn start_seek(&mut self, moment: Moment, mut answers: Vec<u32>, now: u64) {
+    pub(super) fn start_seek(&mut self, moment: Moment, mut answers: Vec<u32>) {
         if let Some(old) = self.seek.take() {
             answers.extend(old.answers);
         }
@@ -82,7 +84,18 @@ impl Engine {
             moment => moment,
         };
         self.ended = false;
-        self.begin(Goal::Moment(clamped), answers, now);
+        self.begin(Goal::Moment(clamped), answers);
+    }
+
+    /// Goes to the first book of the range.
+    pub(super) fn start_home(&mut self, mut answers: Vec<u32>) {
+        if let Some(old) = self.seek.take() {
+            answers.extend(old.answers);
+        }
+        let Some(opened) = &self.opened else { return };
+        let first = Moment::end_of(opened.range.times.map_or(opened.from, |(first, _)| first));
+        self.ended = false;
+        self.begin(Goal::First(first), answers);
     }
 
     pub(super) fn start_step(&mut self, by: i8, id: u32, now: u64) {
@@ -105,10 +118,10 @@ impl Engine {
         let Some(time) = self.player.last_time() else { return self.finish_seek(answers, self.as_of, now) };
         let k = self.player.applied() - self.history.lower_bound(time);
         let place = u32::try_from(k - 1).ok().filter(|k| *k > 0).map_or(Place::Before, Place::After);
-        self.begin(Goal::Back(Moment { time, place }), answers, now);
+        self.begin(Goal::Back(Moment { time, place }), answers);
     }
 
-    fn begin(&mut self, goal: Goal, answers: Vec<u32>, now: u64) {
+    fn begin(&mut self, goal: Goal, answers: Vec<u32>) {
         let target = goal.target();
         let anchor_before = match target {
             Target::Moment(Moment { time, place: Place::Before }) => time,
@@ -133,7 +146,7 @@ impl Engine {
         if !near {
             self.ask_anchor();
         }
-        self.turn_state(now);
+        self.state_dirty = true;
     }
 
     fn ask_anchor(&mut self) {
@@ -148,7 +161,7 @@ impl Engine {
         UnixNanos(self.opened.as_ref().map_or(0, |opened| opened.from.0.saturating_sub(nanos)))
     }
 
-    pub(super) fn got_anchor(&mut self, anchor: Option<UnixNanos>, now: u64) {
+    pub(super) fn got_anchor(&mut self, anchor: Option<UnixNanos>) {
         let floor = self.range_start_less(NANOS_PER_DAY);
         let Some(seek) = &self.seek else { return };
         let target = seek.goal.target();
@@ -170,7 +183,7 @@ impl Engine {
             }
         }
         match anchor {
-            Some(anchor) => self.begin_run_at(anchor, now),
+            Some(anchor) => self.begin_run_at(anchor),
             None => {
                 let (Some(opened), Some(seek)) = (&self.opened, &self.seek) else { return };
                 let query = Query::Bounds { place: opened.place.clone(), from: Some(floor), to: Some(seek.anchor_before) };
@@ -179,17 +192,17 @@ impl Engine {
         }
     }
 
-    pub(super) fn got_first_row(&mut self, bounds: Bounds, now: u64) {
+    pub(super) fn got_first_row(&mut self, bounds: Bounds) {
         let Some(opened) = &self.opened else { return };
         // Without any row before the target the book is empty there.
         let start = bounds.times.map_or(opened.from, |(first, _)| first);
         if let Some(seek) = &mut self.seek {
             seek.anchors = MAX_ANCHORS;
         }
-        self.begin_run_at(start, now);
+        self.begin_run_at(start);
     }
 
-    fn begin_run_at(&mut self, start: UnixNanos, now: u64) {
+    fn begin_run_at(&mut self, start: UnixNanos) {
         let (Some(opened), Some(seek)) = (&self.opened, &mut self.seek) else { return };
         if start == opened.from {
             return self.got_base_rows(start, 0);
@@ -198,10 +211,10 @@ impl Engine {
         let (from, to) = (start.min(opened.from), start.max(opened.from));
         let query = Query::Bounds { place: opened.place.clone(), from: Some(from), to: Some(to) };
         self.ask(Task::Base, &query);
-        self.turn_state(now);
+        self.state_dirty = true;
     }
 
-    pub(super) fn got_base(&mut self, bounds: Bounds, _now: u64) {
+    pub(super) fn got_base(&mut self, bounds: Bounds) {
         let (Some(opened), Some(seek)) = (&self.opened, &self.seek) else { return };
         let Stage::Base(start) = seek.stage else { return };
         let rows = i64::try_from(bounds.rows).unwrap_or(i64::MAX);
@@ -234,11 +247,11 @@ impl Engine {
     }
 
     /// After a reconnect: what was asked over the old connection is asked again.
-    pub(super) fn resume_seek(&mut self, now: u64) {
+    pub(super) fn resume_seek(&mut self) {
         if let Some(seek) = self.seek.take() {
             match (seek.goal, seek.stage) {
                 (_, Stage::Rolling) => self.seek = Some(seek),
-                (goal, _) => self.begin(goal, seek.answers, now),
+                (goal, _) => self.begin(goal, seek.answers),
             }
         }
     }
@@ -279,6 +292,8 @@ impl Engine {
                         };
                         if finished {
                             self.seek_reached(done.outcome, now);
+                            // It may go on, as a step to the end of the first group.
+                            return self.seeking_rows();
                         }
                         return done.outcome == Outcome::More && !finished;
                     }
@@ -344,14 +359,21 @@ impl Engine {
             self.seek = Some(Seek { anchor_before: run_start, anchors, ..seek });
             return self.ask_anchor();
         }
+        if let Goal::First(_) = seek.goal
+            && self.player.last_time().is_none()
+            && outcome == Outcome::Reached
+        {
+            self.seek = Some(Seek { goal: Goal::Forward, ..seek });
+            return;
+        }
         let as_of = match seek.goal {
-            Goal::Moment(moment) => Some(moment),
+            Goal::Moment(moment) | Goal::First(moment) => Some(moment),
             Goal::Forward | Goal::Back(_) => self.position(),
         };
         if outcome == Outcome::Ended && matches!(seek.goal, Goal::Forward) {
             self.ended = true;
         }
-        if let Goal::Moment(moment) = seek.goal
+        if let Goal::Moment(moment) | Goal::First(moment) = seek.goal
             && moment.time >= self.last_time()
             && moment.place == Place::End
         {

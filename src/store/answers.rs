@@ -160,7 +160,7 @@ pub fn instruments(
     symbol: Option<&str>,
     publisher: Option<&str>,
     instrument: Option<&str>,
-) -> Result<Vec<InstrumentInfo>, BadAnswer> {
+) -> Result<Vec<(InstrumentInfo, Bounds)>, BadAnswer> {
     rows(batches)
         .map(|(batch, row)| {
             let id = match instrument {
@@ -181,7 +181,9 @@ pub fn instruments(
                 None => None,
             };
             let symbol = named.or_else(|| id.clone()).unwrap_or_default();
-            Ok(InstrumentInfo { symbol, publisher, instrument: id, rows: count(batch, "event_count", row)? })
+            let rows = count(batch, "event_count", row)?;
+            let times = time(batch, "first_time", row)?.zip(time(batch, "last_time", row)?);
+            Ok((InstrumentInfo { symbol, publisher, instrument: id, rows }, Bounds { times, rows }))
         })
         .collect()
 }

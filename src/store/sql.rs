@@ -21,11 +21,12 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
             format!("SELECT table_name, \"designatedTimestamp\", table_row_count{note} FROM tables() LIMIT {MAX_TABLES}")
         }
         Query::Columns { table } => format!("SELECT \"column\", \"type\" FROM table_columns({})", text(table)?),
-        Query::Instruments { table, key } => {
+        Query::Instruments { table, time, key } => {
             let columns = key.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", ");
+            let (table, time) = (name(table)?, name(&time.name)?);
             format!(
-                "SELECT {columns}, count(*) AS event_count FROM {} GROUP BY {columns} ORDER BY event_count DESC, {columns} LIMIT {MAX_INSTRUMENTS}",
-                name(table)?
+                "SELECT {columns}, count(*) AS event_count, min({time}) AS first_time, max({time}) AS last_time FROM {table} \
+                 GROUP BY {columns} ORDER BY event_count DESC, {columns} LIMIT {MAX_INSTRUMENTS}"
             )
         }
         Query::Bounds { place, from, to } => {

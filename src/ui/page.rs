@@ -87,6 +87,8 @@ struct Reach {
     worker: Option<WorkerHandle>,
     paint_rate: PaintRate,
     behind: Behind,
+    /// The moment at which the worker was last renewed for its memory: once a moment is enough.
+    renewed_at: Option<String>,
 }
 
 impl Page {
@@ -99,8 +101,14 @@ impl Page {
     pub fn begin(module: JsValue) -> Page {
         let window = window();
         let frames = Frames::new(window.clone());
-        let reach =
-            Reach { window: window.clone(), frames: frames.clone(), worker: None, paint_rate: PaintRate::default(), behind: Behind::default() };
+        let reach = Reach {
+            window: window.clone(),
+            frames: frames.clone(),
+            worker: None,
+            paint_rate: PaintRate::default(),
+            behind: Behind::default(),
+            renewed_at: None,
+        };
         let page = Page {
             state: RwSignal::new(State { status: Status::Connecting, ..State::default() }),
             counters: RwSignal::default(),
@@ -148,6 +156,15 @@ impl Page {
 
     /// Sends a command. A refusal is shown until the next command succeeds.
     pub fn send(self, command: &Command) {
+        if let Command::Open(open) = command
+            && self.state.with_untracked(|state| state.source.is_some() && open.source.is_some() && open.source != state.source)
+        {
+            return self.renew(open.clone());
+        }
+        self.order(command);
+    }
+
+    fn order(self, command: &Command) {
         self.request(command.to_json(), move |result| match result {
             Ok(()) => self.notice.set(String::new()),
             Err(refusal) => {
@@ -225,6 +242,35 @@ impl Page {
         self.find_stores(place);
     }
 
+    /// Opens a place in a new worker. Memory of WebAssembly never shrinks, so what one source grew to must not stay for the next.
+    fn renew(self, open: Open) {
+        let (speed, plays) = self.state.with_untracked(|state| (state.speed, state.status == Status::Playing));
+        let stores = self.stores.get_untracked();
+        self.with_worker(|worker| {
+            worker.restart();
+            worker.send(ToWorker::Start { stores });
+        });
+        self.order(&Command::Open(open));
+        self.order(&Command::Speed(speed));
+        if plays {
+            self.order(&Command::Play);
+        }
+    }
+
+    /// A worker that grew to half as much again as it may keep is renewed where it stands.
+    fn bound_memory(self, counters: &Counters) {
+        let most = counters.history_budget_bytes + counters.history_budget_bytes / 2;
+        if most == 0 || counters.wasm_bytes.is_none_or(|bytes| bytes <= most) {
+            return;
+        }
+        let settled = |state: &State| matches!(state.status, Status::Playing | Status::Paused | Status::Ended).then(|| state.as_of.clone()).flatten();
+        let Some(at) = self.state.with_untracked(settled) else { return };
+        let renews = self.reach.try_update_value(|reach| reach.renewed_at.replace(at.clone()) != Some(at));
+        if renews == Some(true) {
+            self.renew(self.state.with_untracked(places::here_and_now));
+        }
+    }
+
     /// Asks the server for its stores, tells the worker, opens a place; then watches running imports.
     fn find_stores(self, open: Open) {
         let window = self.window();
@@ -288,6 +334,7 @@ impl Page {
                 self.behind.set(behind);
             }
         }
+        self.bound_memory(&counters);
         self.counters.set(counters);
     }
 
