@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use fantoccini::actions::{InputSource as _, KeyAction, KeyActions};
 use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -174,10 +175,19 @@ impl Browser {
     /// Presses a key, as `KeyboardEvent.key` names it.
     ///
     /// # Errors
-    /// When the browser refuses.
+    /// When the browser refuses, or the key is not one of those that tests press.
     pub async fn press(&self, key: &str) -> Result<(), String> {
-        self.devtools("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": if key.len() == 1 { key } else { "" } })).await?;
-        self.devtools("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key })).await
+        // WebDriver's code points for keys without a character.
+        let value = match key {
+            "ArrowLeft" => '\u{e012}',
+            "ArrowRight" => '\u{e014}',
+            "End" => '\u{e010}',
+            "Home" => '\u{e011}',
+            "Escape" => '\u{e00c}',
+            _ => key.chars().next().filter(|_| key.len() == 1).ok_or_else(|| format!("no such key: {key}"))?,
+        };
+        let press = KeyActions::new("keys".to_owned()).then(KeyAction::Down { value }).then(KeyAction::Up { value });
+        self.client.perform_actions(press).await.map_err(text)
     }
 
     /// What the system is said to prefer: `dark` or `light`.

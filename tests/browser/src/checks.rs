@@ -71,6 +71,17 @@ pub async fn opened(driver: &Driver, files: &[std::path::PathBuf], options: &[&s
     Ok((server, browser, state))
 }
 
+/// Opens everything that the open table holds of the open instrument, and waits for its first book.
+pub async fn open_all(browser: &Browser, state: &Value) -> Result<Value, String> {
+    let bounds = &state["catalogue"]["bounds"];
+    let last: i64 = bounds["to"].as_str().and_then(|last| last.parse().ok()).ok_or_else(|| format!("no last time of the data: {bounds}"))?;
+    // Bounds name the last time with data; a range ends before its `to`.
+    let range = json!({ "from": bounds["from"], "to": (last + 1).to_string() });
+    browser.command(json!({ "open": { "table": state["table"], "symbols": state["symbols"], "range": range } })).await?;
+    browser.until("the range to be open", Duration::from_secs(30), |state| state["range"] == range).await?;
+    browser.ready().await
+}
+
 /// Seeks and waits until the book there is shown.
 pub async fn seek(browser: &Browser, moment: &str) -> Result<Value, String> {
     browser.command(json!({ "seek": moment })).await?;

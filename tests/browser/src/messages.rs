@@ -45,6 +45,8 @@ pub enum Kind {
         /// How many.
         rows: u64,
     },
+    /// The first message of a connection.
+    Greeting,
     /// Anything else.
     Other,
 }
@@ -63,6 +65,9 @@ impl Message {
     pub fn read(bytes: &[u8]) -> Option<Message> {
         let flags = *bytes.get(5)?;
         let kind = *bytes.get(12)?;
+        if kind == 0x18 {
+            return Some(Message { kind: Kind::Greeting, request: -1 });
+        }
         let request = i64::from_le_bytes(bytes.get(13..21)?.try_into().ok()?);
         if kind != 0x11 {
             return Some(Message { kind: Kind::Other, request });

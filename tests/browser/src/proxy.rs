@@ -24,24 +24,14 @@ pub enum Fault {
     SqlError,
 }
 
-/// What was seen of the server's messages on all WebSockets.
+/// What was seen of the server's messages about market rows: those of the WebSockets that carry batches of them, without the
+/// greeting. The catalogue's connection is none of these.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Bytes of binary messages, headers included.
     pub wire_bytes: u64,
     /// Rows of result batches.
     pub rows: u64,
-    /// Result batches.
-    pub batches: u64,
-    /// Connections that became WebSockets.
-    pub sockets: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    fault: Fault,
-    /// Result batches of at least `MARKET_BYTES` that still pass.
-    passes: u32,
 }
 
 /// A batch of this size holds market rows; answers about the catalogue and counts are smaller.
@@ -50,7 +40,7 @@ const MARKET_BYTES: usize = 64 * 1024;
 #[derive(Default)]
 struct Shared {
     seen: Seen,
-    plan: Option<Plan>,
+    plan: Option<Fault>,
     refusing: bool,
 }
 
@@ -108,10 +98,9 @@ impl Proxy {
         lock(&self.shared).seen
     }
 
-    /// Breaks the connection over which the next batch with market rows comes, after `passes` of them have passed. From then on
-    /// new connections are refused.
-    pub fn fail(&self, fault: Fault, passes: u32) {
-        lock(&self.shared).plan = Some(Plan { fault, passes });
+    /// Breaks the connection over which the next batch with market rows comes. From then on new connections are refused.
+    pub fn fail(&self, fault: Fault) {
+        lock(&self.shared).plan = Some(fault);
     }
 
     /// Whether the fault has happened.
@@ -169,12 +158,11 @@ fn whole_frames(buffer: &[u8]) -> usize {
 async fn downwards(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, link: &Link, mut hold: watch::Receiver<bool>) {
     let mut buffer = Vec::with_capacity(1 << 16);
     let mut message = Vec::new();
-    let mut stream = Stream { link, dropped: None };
+    let mut stream = Stream { link, dropped: None, seen: Seen::default(), is_market: false };
     loop {
         if !link.upgraded.load(Ordering::Acquire) {
             let ready = end_of_upgrade(&buffer).unwrap_or(if buffer.starts_with(b"HTTP/1.1 101") { 0 } else { buffer.len() });
             if end_of_upgrade(&buffer).is_some() {
-                lock(&link.shared).seen.sockets += 1;
                 link.upgraded.store(true, Ordering::Release);
             }
             if to.write_all(&buffer[..ready]).await.is_err() {
@@ -219,6 +207,10 @@ struct Stream<'a> {
     link: &'a Link,
     /// The query that was answered with an error here: the server does not know, so what it says of it is left out.
     dropped: Option<i64>,
+    /// What was seen of this one and is not yet in the sum.
+    seen: Seen,
+    /// Whether it carried market rows.
+    is_market: bool,
 }
 
 impl Stream<'_> {
@@ -253,23 +245,28 @@ impl Stream<'_> {
     }
 
     /// Counts a message; the fault if it is the one that breaks.
-    fn count(&self, message: &[u8], parsed: Option<Message>) -> Option<Fault> {
+    fn count(&mut self, message: &[u8], parsed: Option<Message>) -> Option<Fault> {
+        let kind = parsed?.kind;
+        if kind != Kind::Greeting {
+            self.seen.wire_bytes += message.len() as u64;
+        }
+        let is_market_batch = matches!(kind, Kind::Batch { .. }) && message.len() >= MARKET_BYTES;
+        if let Kind::Batch { rows } = kind {
+            self.seen.rows += rows;
+        }
+        self.is_market |= is_market_batch;
         let mut shared = lock(&self.link.shared);
-        shared.seen.wire_bytes += message.len() as u64;
-        let Some(Kind::Batch { rows }) = parsed.map(|message| message.kind) else { return None };
-        shared.seen.rows += rows;
-        shared.seen.batches += 1;
-        if message.len() < MARKET_BYTES {
+        if self.is_market {
+            let seen = std::mem::take(&mut self.seen);
+            shared.seen.wire_bytes += seen.wire_bytes;
+            shared.seen.rows += seen.rows;
+        }
+        if !is_market_batch {
             return None;
         }
-        let plan = shared.plan.as_mut()?;
-        if plan.passes > 0 {
-            plan.passes -= 1;
-            return None;
-        }
-        let fault = shared.plan.take().map(|plan| plan.fault);
+        let fault = shared.plan.take()?;
         // What broke stays broken until the test has looked at it.
         shared.refusing = true;
-        fault
+        Some(fault)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{opened, same, with_data};
+use super::{open_all, opened, same, with_data};
 use crate::Outcome;
 use crate::browser::{Browser, Driver};
 use crate::proxy::Proxy;
@@ -26,8 +26,7 @@ pub async fn playing_to_the_end_applies_every_row_once(driver: &Driver) -> Outco
 
 async fn every_row(driver: &Driver, files: &[PathBuf]) -> Result<(), String> {
     let (_server, mut browser, state) = opened(driver, files, &[]).await?;
-    browser.command(json!({ "open": { "table": state["table"], "symbols": state["symbols"], "range": state["catalogue"]["bounds"] } })).await?;
-    browser.ready().await?;
+    open_all(&browser, &state).await?;
     let ended = play_to_the_end(&browser, Duration::from_secs(90)).await?;
     let rows = truth::rows(files)?;
     same("events of the book", &ended["book"]["event"], &json!(rows.to_string()))?;

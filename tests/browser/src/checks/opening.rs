@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{opened, same, with_data};
+use super::{open_all, opened, same, with_data};
 use crate::Outcome;
 use crate::browser::Driver;
 
@@ -24,7 +24,10 @@ pub async fn the_synthetic_session_opens_by_itself(driver: &Driver) -> Result<()
     browser.command(json!({ "pause": true })).await?;
     let ladder = browser.ladder().await?;
     for side in ["bids", "asks"] {
-        same(&format!("levels of {side} drawn"), ladder[side].as_array().map(Vec::len), Some(20))?;
+        let levels = ladder[side].as_array().map_or(0, Vec::len);
+        if levels < 15 {
+            return Err(format!("{levels} levels of {side} are drawn: {ladder}"));
+        }
     }
     browser.console_is_clean().await?;
     browser.close().await;
@@ -57,7 +60,7 @@ pub async fn commands_that_are_none_are_refused_and_change_nothing(driver: &Driv
         (json!({ "speed": 0 }), "speed"),
         (json!({ "seek": 17 }), "seek"),
         (json!({ "seek": "yesterday" }), "yesterday"),
-        (json!({ "open": { "table": "no_such_table" } }), "no_such_table"),
+        (json!({ "open": { "tabel": "mbo" } }), "tabel"),
         (json!("play"), "play"),
     ] {
         match browser.command(command.clone()).await {
@@ -117,9 +120,7 @@ pub async fn small_sessions_of_every_feed_open_and_play(driver: &Driver) -> Outc
 async fn opens_and_plays(driver: &Driver, file: &std::path::Path, kind: &str, rows: u64) -> Result<(), String> {
     let (_server, mut browser, state) = opened(driver, &[file.to_owned()], &[]).await?;
     same("kind of book", &state["book"]["kind"], &json!(kind))?;
-    let bounds = &state["catalogue"]["bounds"];
-    browser.command(json!({ "open": { "table": state["table"], "symbols": state["symbols"], "range": bounds } })).await?;
-    browser.ready().await?;
+    open_all(&browser, &state).await?;
     browser.command(json!({ "speed": "max" })).await?;
     browser.command(json!({ "play": true })).await?;
     let ended = browser.until("the end", Duration::from_secs(60), |state| state["status"] == "ended").await?;
