@@ -1,5 +1,6 @@
 //! The `tickscope` command: reads its arguments and calls the library.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -56,6 +57,9 @@ struct ServeArguments {
     /// Clients at a time.
     #[arg(long, value_name = "N", default_value_t = MAX_CONNECTIONS as u64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     max_connections: u64,
+    /// Opens the page in the desktop's browser.
+    #[arg(long)]
+    open: bool,
     /// Writes nothing but the address and errors.
     #[arg(long)]
     quiet: bool,
@@ -95,7 +99,7 @@ fn main() -> ExitCode {
         }
     };
     let done = match arguments.command {
-        Command::Serve(arguments) => runtime.block_on(serve(arguments.config())).map_err(|error| (WRONG_USE, error.to_string())),
+        Command::Serve(arguments) => runtime.block_on(serve(arguments.open, arguments.config())).map_err(|error| (WRONG_USE, error.to_string())),
         Command::Book(arguments) => runtime.block_on(terminal::book(arguments)).map_err(|failure| (failure.status, failure.message)),
     };
     // A query that computes on must not hold up the end of the process.
@@ -110,15 +114,33 @@ fn main() -> ExitCode {
 }
 
 /// Serves until Ctrl-C.
-async fn serve(config: Config) -> Result<(), ServeError> {
+async fn serve(open: bool, config: Config) -> Result<(), ServeError> {
     let mut running = server::start(config).await?;
-    println!("{}", running.url());
+    // Whoever started it may have closed its output; the server runs on.
+    let _ = writeln!(std::io::stdout(), "{}", running.url());
+    if open {
+        open_in_browser(&running.url());
+    }
     tokio::select! {
         ended = running.wait() => ended,
         () = interrupted() => {
             running.stop().await;
             Ok(())
         }
+    }
+}
+
+/// Hands the address to the desktop. The server runs on when there is none.
+fn open_in_browser(url: &str) {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else if cfg!(windows) {
+        "explorer"
+    } else {
+        "xdg-open"
+    };
+    if let Err(error) = std::process::Command::new(opener).arg(url).spawn() {
+        eprintln!("tickscope: {opener} did not start ({error}): open {url} by hand");
     }
 }
 
