@@ -268,6 +268,7 @@ impl Engine {
         };
         let todo = "Reconnect; if it happens again, report it with these details";
         self.remember_for_reconnect();
+        let what = format!("The store's answer cannot be read: {what}");
         self.fail(ErrorJson { code: code.to_owned(), what, place, todo: todo.to_owned() });
         self.state_dirty = true;
     }

@@ -363,6 +363,7 @@ impl Engine {
         self.state_dirty = true;
         if range.times.is_none() {
             self.as_of = Some(Moment::before(from));
+            self.frame.changed(&mut self.tally.frames_conflated);
             self.seek = None;
             for id in opening.answers {
                 self.answer(id);
