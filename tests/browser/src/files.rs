@@ -47,7 +47,7 @@ async fn answer(stream: TcpStream, directories: &[(&'static str, PathBuf)]) -> s
     }
     let path = request.split(' ').nth(1).unwrap_or_default();
     let (status, kind, body) = match path {
-        "/" => ("200 OK", "text/html", b"<!doctype html><title>Sessions</title>".to_vec()),
+        "/" => ("200 OK", "text/html", b"<!doctype html><link rel=icon href=data:,><title>Sessions</title>".to_vec()),
         path => match file(path, directories).map(std::fs::read) {
             Some(Ok(body)) => ("200 OK", kind(path), body),
             _ => ("404 Not Found", "text/plain", Vec::new()),
