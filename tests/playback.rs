@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/databento.rs"]
-#[allow(dead_code)]
 mod databento;
 
 use std::path::{Path, PathBuf};
