@@ -33,7 +33,7 @@ macro_rules! check {
 
 /// All of them, in the order in which they run.
 pub const ALL: &[Check] = &[
-    check!(sessions::recorded_sessions_decode_the_same_as_natively, 300),
+    check!(sessions::recorded_sessions_decode_the_same_as_natively, 900),
     check!(opening::the_synthetic_session_opens_by_itself, 90),
     check!(opening::the_page_loads_nothing_from_elsewhere, 60),
     check!(opening::commands_that_are_none_are_refused_and_change_nothing, 60),
