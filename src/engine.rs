@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 use crate::columnar::ArrowByteCounter;
 use crate::history::{History, TimedRows};
-use crate::link::{Catalogue, Command, ErrorJson, FromWorker, InstrumentInfo, Open, Speed, StoreInfo, StoreKind, ToWorker};
+use crate::link::{BookJson, Catalogue, Command, ErrorJson, FromWorker, InstrumentInfo, Open, Speed, StoreInfo, StoreKind, ToWorker};
 use crate::market::{Binding, Chunk, Feed};
 use crate::replay::Player;
 use crate::replay::clock::Clock;
@@ -183,6 +183,13 @@ pub struct Engine {
     seek: Option<Seek>,
     queued: VecDeque<(u32, Command)>,
     as_of: Option<Moment>,
+    /// A seek has moved the book away from `as_of`; `kept` is the book that was shown there.
+    disturbed: bool,
+    kept: Option<Box<BookJson>>,
+    /// Where to go after a reconnect: the target of a seek that a broken connection ended.
+    resume: Option<Moment>,
+    /// The run in history began at an anchor: its book is whole once the anchor was applied, and not to be shown before.
+    run_anchored: bool,
     speed: Speed,
     playing: bool,
     clock: Option<Clock>,
@@ -225,6 +232,10 @@ impl Engine {
             seek: None,
             queued: VecDeque::new(),
             as_of: None,
+            disturbed: false,
+            kept: None,
+            resume: None,
+            run_anchored: false,
             speed: Speed::default(),
             playing: false,
             clock: None,
@@ -319,13 +330,22 @@ impl Engine {
     }
 
     fn command(&mut self, id: u32, command: Command, now: u64) {
-        if self.opening.is_some() && !matches!(command, Command::Open(_) | Command::Reconnect) {
+        if matches!(command, Command::Play | Command::Step(_)) {
+            self.mend();
+        }
+        let waits = match command {
+            Command::Open(_) | Command::Reconnect => false,
+            // A step is one from the moment that is being sought.
+            Command::Step(_) => self.opening.is_some() || self.seek.is_some(),
             // What comes while something opens is meant for what will be open.
+            _ => self.opening.is_some(),
+        };
+        if waits {
             self.queued.push_back((id, command));
             if self.queued.len() > MAX_QUEUED
                 && let Some((id, _)) = self.queued.pop_front()
             {
-                self.post(FromWorker::Answer { id, result: Err("too many commands while a place is being opened".to_owned()) });
+                self.post(FromWorker::Answer { id, result: Err("too many commands wait for a place or a moment to load".to_owned()) });
             }
             return;
         }
@@ -347,6 +367,14 @@ impl Engine {
             return self.post(FromWorker::Answer { id, result: Err("nothing is open yet: open a table first".to_owned()) });
         };
         let last = opened.range.times.map_or(opened.from, |(_, last)| last);
+        if self.failed && matches!(command, Command::Play | Command::Step(_) | Command::Seek(_) | Command::Home | Command::End) {
+            // Another moment may well be readable; going on from this one is for Reconnect to try.
+            let elsewhere = self.connected() && !matches!(command, Command::Play | Command::Step(_));
+            if !elsewhere {
+                let reason = self.error.as_ref().map_or("", |error| error.what.as_str());
+                return self.post(FromWorker::Answer { id, result: Err(format!("nothing can be played before a reconnect: {reason}")) });
+            }
+        }
         match command {
             Command::Play => {
                 self.playing = true;
@@ -362,16 +390,57 @@ impl Engine {
                 self.answer(id);
             }
             Command::Seek(text) => match text.parse::<Moment>() {
-                Ok(moment) => self.start_seek(moment, vec![id]),
+                Ok(moment) => {
+                    let answers = self.superseding(id);
+                    self.start_seek(moment, answers);
+                }
                 Err(error) => self.post(FromWorker::Answer { id, result: Err(format!("seek: {error}")) }),
             },
-            Command::Home => self.start_home(vec![id]),
-            Command::End => self.start_seek(Moment::end_of(last), vec![id]),
+            Command::Home => {
+                let answers = self.superseding(id);
+                self.start_home(answers);
+            }
+            Command::End => {
+                let answers = self.superseding(id);
+                self.start_seek(Moment::end_of(last), answers);
+            }
             Command::Step(by) => {
                 self.pause();
                 self.start_step(by, id, now);
             }
             Command::Open(_) | Command::Reconnect | Command::Speed(_) => {}
+        }
+    }
+
+    /// A seek makes the steps that wait for an earlier one pointless, and the failure of another moment a thing of the past.
+    fn superseding(&mut self, id: u32) -> Vec<u32> {
+        if self.failed {
+            self.failed = false;
+            self.error = None;
+            // What stays open is what a reconnect opens again, not what could not be opened beside it.
+            self.reopen = false;
+            self.remember_for_reconnect();
+        }
+        let steps = std::mem::take(&mut self.queued);
+        std::iter::once(id).chain(steps.into_iter().map(|(id, _)| id)).collect()
+    }
+
+    /// When a seek was ended before it came to its moment, the book is taken back to the moment shown.
+    fn mend(&mut self) {
+        if !self.disturbed || self.seek.is_some() || self.opening.is_some() || self.failed {
+            return;
+        }
+        match self.resume.take().or(self.as_of) {
+            Some(moment) => self.start_seek(moment, Vec::new()),
+            None => self.start_home(Vec::new()),
+        }
+    }
+
+    /// The book is about to leave the moment shown. What was shown there stays in the state until another moment is reached.
+    fn disturb(&mut self) {
+        if !self.disturbed {
+            self.kept = self.book_json(true).map(Box::new);
+            self.disturbed = true;
         }
     }
 
@@ -417,7 +486,8 @@ impl Engine {
         self.error = Some(error);
         self.failed = true;
         self.pause();
-        self.fetch.abandon();
+        self.stop_window(self.now);
+        self.state_dirty = true;
         let mut waiting = self.seek.take().map(|seek| seek.answers).unwrap_or_default();
         if let Some(opening) = self.opening.take() {
             self.reopen = true;
@@ -437,7 +507,7 @@ impl Engine {
     }
 }
 
-/// Commands kept while a place is being opened.
+/// Commands kept while a place or a moment loads.
 const MAX_QUEUED: usize = 64;
 
 fn time_unit(kind: &str) -> TimeUnit {

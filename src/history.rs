@@ -101,19 +101,19 @@ impl<T: TimedRows> History<T> {
     /// Makes room for `bytes` by forgetting applied rows, oldest first, and holds it. False when what is not applied leaves no
     /// room.
     pub fn reserve(&mut self, bytes: usize, applied: i64) -> bool {
-        while self.bytes + self.reserved + bytes > self.budget {
+        while self.bytes.saturating_add(self.reserved).saturating_add(bytes) > self.budget {
             match self.entries.front() {
                 Some(entry) if entry.first + entry.rows as i64 <= applied => self.forget_front(),
                 _ => return false,
             }
         }
-        self.reserved += bytes;
+        self.reserved = self.reserved.saturating_add(bytes);
         true
     }
 
     /// Holds room past the budget: for rows without which nothing can be applied.
     pub fn reserve_anyway(&mut self, bytes: usize) {
-        self.reserved += bytes;
+        self.reserved = self.reserved.saturating_add(bytes);
     }
 
     /// Gives back what [`History::reserve`] held.

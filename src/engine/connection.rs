@@ -17,6 +17,8 @@ const OPEN_MICROS: u64 = 15_000_000;
 const GREETING_MICROS: u64 = 5_000_000;
 /// An idle connection is touched this often: servers close silent ones.
 const KEEP_ALIVE_MICROS: u64 = 60_000_000;
+/// A query that is answered with nothing for so long is not answered any more: servers end their queries after 60 seconds.
+const SILENCE_MICROS: u64 = 75_000_000;
 /// Waits between tries to reconnect: doubling from the first to the last.
 const RETRY_FIRST_MICROS: u64 = 500_000;
 const RETRY_LAST_MICROS: u64 = 30_000_000;
@@ -44,11 +46,12 @@ pub(super) struct Connection {
     opened: bool,
     deadline: u64,
     last_sent: u64,
+    last_heard: u64,
     pub(super) session: Session,
     assembler: Assembler,
     /// Control only: what is to be asked, and what the running query answers.
     pub(super) tasks: VecDeque<(Task, String)>,
-    pub(super) running: Option<Task>,
+    pub(super) running: Option<(Task, String)>,
     answer: Vec<RecordBatch>,
     answer_bytes: usize,
 }
@@ -61,6 +64,7 @@ impl Connection {
             opened: false,
             deadline: u64::MAX,
             last_sent: 0,
+            last_heard: 0,
             session: Session::default(),
             assembler: Assembler::new(),
             tasks: VecDeque::new(),
@@ -73,6 +77,18 @@ impl Connection {
     /// Whether the server said who it is.
     pub(super) fn ready(&self) -> bool {
         self.opened && self.deadline == u64::MAX
+    }
+
+    /// Takes back what is asked, running or not, where `unwanted` says so. The messages are to be sent.
+    fn withdraw(&mut self, unwanted: impl Fn(&Task) -> bool) -> Option<[Vec<u8>; 2]> {
+        self.tasks.retain(|(task, _)| !unwanted(task));
+        if !self.running.as_ref().is_some_and(|(task, _)| unwanted(task)) {
+            return None;
+        }
+        self.running = None;
+        self.answer.clear();
+        self.answer_bytes = 0;
+        self.session.cancel()
     }
 
     fn forget(&mut self) -> Option<u32> {
@@ -148,6 +164,7 @@ impl Engine {
     pub(super) fn socket_message(&mut self, socket: u32, bytes: &[u8], now: u64) {
         let Some(connection) = self.connection(socket) else { return };
         let which = connection.which;
+        connection.last_heard = now;
         let event = match connection.session.receive(bytes) {
             Ok(event) => event,
             Err(error) => return self.broken("decode", error.to_string(), which),
@@ -171,7 +188,8 @@ impl Engine {
             },
             Some(SessionEvent::Cancelled) => match which {
                 Which::Data => self.window_cancelled(),
-                Which::Control => self.control.running = None,
+                // What was withdrawn is forgotten already.
+                Which::Control => {}
             },
             Some(SessionEvent::Failed { status, message }) => match which {
                 Which::Data => self.window_failed(status, &message),
@@ -196,8 +214,11 @@ impl Engine {
             Which::Control => {
                 let bytes = ArrowByteCounter::new().add(&batch);
                 let control = &mut self.control;
-                control.answer_bytes += usize::try_from(bytes).unwrap_or(usize::MAX);
-                control.answer.push(batch);
+                control.answer_bytes = control.answer_bytes.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
+                // The first batch tells the columns; further ones without rows would only take memory.
+                if batch.num_rows() > 0 || control.answer.is_empty() {
+                    control.answer.push(batch);
+                }
                 let rows: usize = control.answer.iter().map(RecordBatch::num_rows).sum();
                 if rows > MAX_ANSWER_ROWS || control.answer_bytes > MAX_ANSWER_BYTES {
                     let what = format!("a catalogue answer of more than {MAX_ANSWER_ROWS} rows or {} MiB", MAX_ANSWER_BYTES >> 20);
@@ -213,7 +234,8 @@ impl Engine {
     fn control_ended(&mut self, now: u64) {
         let answer = std::mem::take(&mut self.control.answer);
         self.control.answer_bytes = 0;
-        if let Some(task) = self.control.running.take() {
+        self.retries = 0;
+        if let Some((task, _)) = self.control.running.take() {
             self.answered(task, &answer, now);
         }
     }
@@ -221,7 +243,7 @@ impl Engine {
     fn control_failed(&mut self, status: u8, message: &str) {
         self.control.answer.clear();
         self.control.answer_bytes = 0;
-        if let Some(task) = self.control.running.take() {
+        if let Some((task, _)) = self.control.running.take() {
             self.task_failed(task, status, message);
         }
     }
@@ -234,8 +256,33 @@ impl Engine {
         let Some((task, sql)) = self.control.tasks.pop_front() else { return };
         if let Some(bytes) = self.control.session.query(&sql) {
             self.control.assembler = Assembler::new();
-            self.control.running = Some(task);
+            self.control.last_heard = now;
+            self.control.running = Some((task, sql));
             self.send(Which::Control, bytes, now);
+        }
+    }
+
+    /// Forgets every control query: the place that they were asked for is not wanted any more.
+    pub(super) fn withdraw_all(&mut self) {
+        let messages = self.control.withdraw(|_| true);
+        self.send_all(messages);
+    }
+
+    /// Forgets the queries of a seek. Counting, which only helps to plan, waits until the next seek is served.
+    pub(super) fn withdraw_seek(&mut self) {
+        let messages = self.control.withdraw(|task| matches!(task, Task::Anchor | Task::FirstRow | Task::Base));
+        self.send_all(messages);
+        if let Some((Task::Counts { width }, sql)) = &self.control.running {
+            let counts = (Task::Counts { width: *width }, sql.clone());
+            let messages = self.control.withdraw(|task| matches!(task, Task::Counts { .. }));
+            self.send_all(messages);
+            self.control.tasks.push_back(counts);
+        }
+    }
+
+    fn send_all(&mut self, messages: Option<[Vec<u8>; 2]>) {
+        for bytes in messages.into_iter().flatten() {
+            self.send(Which::Control, bytes, self.now);
         }
     }
 
@@ -243,6 +290,7 @@ impl Engine {
     pub(super) fn query_rows(&mut self, sql: String, now: u64) -> bool {
         let Some(bytes) = self.data.session.query(&sql) else { return false };
         self.data.assembler = Assembler::new();
+        self.data.last_heard = now;
         for (column, dimensions) in self.opened.iter().flat_map(|opened| &opened.arrays) {
             self.data.assembler.expect_dimensions(column, *dimensions);
         }
@@ -267,7 +315,10 @@ impl Engine {
             _ => name.to_owned(),
         };
         let todo = "Reconnect; if it happens again, report it with these details";
-        self.remember_for_reconnect();
+        if self.opening.is_none() {
+            self.remember_for_reconnect();
+            self.resume = self.seek.as_ref().and_then(super::Seek::moment);
+        }
         let what = format!("The store's answer cannot be read: {what}");
         self.fail(ErrorJson { code: code.to_owned(), what, place, todo: todo.to_owned() });
         self.state_dirty = true;
@@ -282,6 +333,11 @@ impl Engine {
 
     fn lost(&mut self, was_ready: bool, code: u16, reason: &str, now: u64) {
         self.disconnect();
+        if self.failed {
+            // What failed is still what the user has to mend; Reconnect opens the connection again.
+            self.state_dirty = true;
+            return;
+        }
         let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
         let what = if was_ready {
             format!("The connection to the store ended (close code {code}{reason})")
@@ -307,6 +363,11 @@ impl Engine {
         if let Some(late) = late {
             let what = if late.opened { "it does not greet as a QWP server does" } else { "no answer within 15 seconds" };
             self.lost(false, 1006, what, now);
+        }
+        let silent =
+            |connection: &Connection| connection.ready() && !connection.session.idle() && now.saturating_sub(connection.last_heard) > SILENCE_MICROS;
+        if [&self.control, &self.data].into_iter().any(silent) {
+            self.lost(true, 1006, "a query was not answered within 75 seconds", now);
         }
         for which in [Which::Control, Which::Data] {
             let connection = self.by_name(which);

@@ -26,6 +26,8 @@ const MAX_WINDOW_MICROS: u64 = 5_000_000;
 const MAX_RETRIES: u32 = 6;
 /// Rows kept ahead while nothing moves, so that a step or play starts at once.
 const ROWS_AHEAD_PAUSED: i64 = 16_384;
+/// Windows that fit into the budget at least.
+const WINDOWS_IN_BUDGET: usize = 4;
 /// An event group that is larger than the budget may take so many times the budget, since it is applied only as a whole.
 const GROUP_BUDGETS: usize = 4;
 
@@ -46,6 +48,8 @@ struct Running {
     started: u64,
     rows: u64,
     cancelled: bool,
+    /// Bytes that history may hold while it runs: what there was room for, and a little more.
+    room: usize,
 }
 
 impl Default for Fetch {
@@ -60,6 +64,11 @@ impl Fetch {
         self.rows = FIRST_ROWS;
         self.whole_time = false;
         self.retries = 0;
+    }
+
+    /// Another table: nothing that was learnt holds, but a query may still run.
+    pub(super) fn forget_table(&mut self) {
+        *self = Fetch { window: self.window.take(), ..Fetch::default() };
     }
 
     pub(super) fn abandon(&mut self) {
@@ -94,15 +103,21 @@ impl Engine {
         let moving = self.playing || self.seek.is_some();
         let mut rows = if moving { self.fetch.rows } else { self.fetch.rows.min(ROWS_AHEAD_PAUSED as u64) };
         let applied = self.player.applied();
+        // A window is a fraction of the budget, so that making room for it does not forget all that was applied.
+        let fitting = (self.history.budget() / WINDOWS_IN_BUDGET) / self.fetch.row_bytes.max(1);
+        rows = rows.min(fitting as u64).max(MIN_ROWS.min(rows));
         while !self.history.reserve(self.bytes_of(rows), applied) {
             if rows > MIN_ROWS {
                 rows = (rows / 2).max(MIN_ROWS);
                 continue;
             }
             // What is kept is less than a window, or one group that is not whole yet: nothing can be applied without more.
-            let stuck = self.starved && self.history.bytes() < self.history.budget() * GROUP_BUDGETS;
+            let stuck = self.starved && self.history.bytes() < self.most_bytes();
             if self.history.bytes() > 0 && !stuck {
-                return self.out_of_memory();
+                if self.starved {
+                    self.out_of_memory();
+                }
+                return;
             }
             self.history.reserve_anyway(self.bytes_of(rows));
             break;
@@ -120,7 +135,9 @@ impl Engine {
             Err(error) => self.bad_name(&error),
             Ok(sql) => {
                 if self.query_rows(sql, now) {
-                    self.fetch.window = Some(Running { window, started: now, rows: 0, cancelled: false });
+                    let expected = self.history.bytes().saturating_add(self.bytes_of(rows));
+                    let room = expected.max(self.history.budget()).saturating_add(self.history.budget() / 4);
+                    self.fetch.window = Some(Running { window, started: now, rows: 0, cancelled: false, room });
                 } else {
                     self.history.release();
                 }
@@ -132,16 +149,17 @@ impl Engine {
         usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(self.fetch.row_bytes)
     }
 
-    /// Nothing can be applied and nothing forgotten: an event group is larger than memory.
+    /// Bytes past which nothing is taken in any more.
+    fn most_bytes(&self) -> usize {
+        self.history.budget().saturating_mul(GROUP_BUDGETS)
+    }
+
+    /// Nothing can be applied and nothing forgotten: an event group, or all that shares one time, is larger than memory.
     fn out_of_memory(&mut self) {
-        if !self.starved || self.history.bytes() < self.history.budget() * GROUP_BUDGETS {
+        if self.history.bytes() < self.most_bytes() {
             return;
         }
-        let what = format!(
-            "One event group needs more than {} MiB, {} times the memory kept for rows",
-            (self.history.budget() * GROUP_BUDGETS) >> 20,
-            GROUP_BUDGETS
-        );
+        let what = format!("One event group or time needs more than {} KiB, {GROUP_BUDGETS} times the memory kept for rows", self.most_bytes() >> 10);
         let place = self.place_text();
         self.fail(ErrorJson { code: "memory".to_owned(), what, place, todo: "Raise the memory budget".to_owned() });
     }
@@ -178,6 +196,16 @@ impl Engine {
                 self.fetch.row_bytes.max(bytes + bytes / 4 + 1)
             };
         }
+        let outside = chunk.times().first().copied().filter(|first| *first < running.window.from.0);
+        let outside = outside.or(chunk.times().last().copied().filter(|last| *last >= running.window.to.0));
+        if let Some(time) = outside {
+            let (from, to) = (running.window.from, running.window.to);
+            let what = format!("The store sent a row at {time} where rows from {from} and before {to} were asked for");
+            let todo = "A book cannot be rebuilt from it: the store must keep to the times it is asked for".to_owned();
+            self.stop_window(now);
+            return self.fail(ErrorJson { code: "order".to_owned(), what, place, todo });
+        }
+        let (first, room) = (running.window.from, running.room);
         if let Err(wrong) = self.history.append(chunk) {
             self.tally.out_of_order += wrong.count;
             let what = format!(
@@ -192,13 +220,17 @@ impl Engine {
                 todo: "A book cannot be rebuilt from it: the store must send the table in the order of its designated timestamp".to_owned(),
             });
         }
-        if self.history.bytes() > self.history.budget() + self.history.budget() / 4 && !self.fetch.whole_time && !self.seeking_rows() {
-            // Rows turned out larger than any before: what is complete stays, the rest is asked for again.
+        if self.history.bytes() > self.most_bytes() {
+            self.stop_window(now);
+            self.out_of_memory();
+        } else if self.history.bytes() > room && !self.fetch.whole_time && self.history.complete_to() > first {
+            // Rows turned out larger than any before, or more than were counted: what is complete stays, the rest is asked for again.
             self.stop_window(now);
         }
     }
 
-    fn stop_window(&mut self, now: u64) {
+    /// Cancels the running window; what came of it and is complete stays.
+    pub(super) fn stop_window(&mut self, now: u64) {
         let Some(running) = &mut self.fetch.window else { return };
         if running.cancelled {
             return;
@@ -213,7 +245,10 @@ impl Engine {
 
     fn cut_slow_window(&mut self, now: u64) {
         let slow = self.fetch.window.as_ref().is_some_and(|running| {
-            !running.cancelled && running.window.rows > MIN_ROWS && !self.fetch.whole_time && now.saturating_sub(running.started) > MAX_WINDOW_MICROS
+            !running.cancelled
+                && running.window.rows.max(running.rows) > MIN_ROWS
+                && !self.fetch.whole_time
+                && now.saturating_sub(running.started) > MAX_WINDOW_MICROS
         });
         if slow {
             self.fetch.rows = (self.fetch.rows / 4).max(MIN_ROWS);
@@ -228,6 +263,7 @@ impl Engine {
         if running.cancelled {
             return self.history.cut_hidden();
         }
+        self.retries = 0;
         self.fetch.retries = 0;
         self.fetch.rows = (self.fetch.rows * 4).min(MAX_ROWS);
         let full = running.window.limit.is_some_and(|limit| running.rows >= limit);
@@ -252,10 +288,15 @@ impl Engine {
 
     /// The store ended the window: at its time limit a smaller one is tried from the last complete time on.
     pub(super) fn window_failed(&mut self, status: u8, message: &str) {
-        let cancelled = self.fetch.window.as_ref().is_none_or(|running| running.cancelled);
+        let Some(running) = &self.fetch.window else { return };
+        let (cancelled, from) = (running.cancelled, running.window.from);
         self.window_cancelled();
         if cancelled {
             return;
+        }
+        if self.history.complete_to() > from {
+            // Slow, but on its way.
+            self.fetch.retries = 0;
         }
         if is_limit(status) && self.fetch.retries < MAX_RETRIES {
             self.fetch.retries += 1;

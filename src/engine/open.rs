@@ -69,6 +69,13 @@ impl Engine {
             }
             return;
         }
+        if open.symbols.len() > 1 {
+            for id in answers {
+                let result = Err(format!("open: one symbol at a time, for now; got {}", open.symbols.len()));
+                self.post(crate::link::FromWorker::Answer { id, result });
+            }
+            return;
+        }
         let mut waiting = answers;
         if let Some(old) = self.opening.take() {
             waiting.extend(old.answers);
@@ -79,7 +86,8 @@ impl Engine {
         self.pause();
         self.failed = false;
         self.error = None;
-        self.control.tasks.clear();
+        self.resume = None;
+        self.withdraw_all();
         self.wanted = Some(open.clone());
         self.opening = Some(Opening {
             open,
@@ -104,7 +112,6 @@ impl Engine {
 
     /// Both connections are up: go on with what was interrupted.
     pub(super) fn connected_again(&mut self, now: u64) {
-        self.retries = 0;
         self.retry_at = None;
         if self.error.as_ref().is_some_and(|error| error.code == "lost") {
             self.error = None;
@@ -119,7 +126,11 @@ impl Engine {
             }
             return;
         }
+        if self.error.is_none() {
+            self.error = self.empty_range();
+        }
         self.resume_seek();
+        self.mend();
         self.restart_clock(now);
     }
 
@@ -143,14 +154,16 @@ impl Engine {
             Task::Instruments => self.read_instruments(answer).map(|instruments| self.got_instruments(instruments, now)),
             Task::Bounds => answers::bounds(answer).map(|bounds| self.got_bounds(bounds, now)),
             Task::Range => answers::bounds(answer).map(|bounds| self.got_range(bounds, now)),
-            Task::NearestBefore => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, true, now)),
-            Task::NearestAfter => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, false, now)),
+            Task::NearestBefore => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, true)),
+            Task::NearestAfter => answers::bounds(answer).map(|bounds| self.got_nearest(bounds, false)),
             Task::Anchor => answers::anchor(answer).map(|anchor| self.got_anchor(anchor)),
             Task::FirstRow => answers::bounds(answer).map(|bounds| self.got_first_row(bounds)),
             Task::Base => answers::bounds(answer).map(|bounds| self.got_base(bounds)),
             Task::Counts { width } => {
                 let from = self.opened.as_ref().map_or(UnixNanos(0), |opened| opened.from);
-                answers::counts(answer, from, width).map(|counts| self.fetch.counts = Some(counts))
+                // Of a range so long that the numbers of its buckets overflow no use can be made.
+                self.fetch.counts = answers::counts(answer, from, width).ok();
+                Ok(())
             }
         };
         if let Err(error) = result {
@@ -162,8 +175,8 @@ impl Engine {
     }
 
     pub(super) fn task_failed(&mut self, task: Task, status: u8, message: &str) {
-        // Counts only help to plan: without them windows are cut by rows.
-        if !matches!(task, Task::Counts { .. }) {
+        // Counts only help to plan: without them windows are cut by rows. Nearest data is an offer.
+        if !matches!(task, Task::Counts { .. } | Task::NearestBefore | Task::NearestAfter) {
             let what = format!("The store refused a query while {}: {message}", doing(&task));
             let place = format!("{}, status 0x{status:02x}", self.place_text());
             self.fail(ErrorJson { code: "query".to_owned(), what, place, todo: "Choose another table, or try again with Reconnect".to_owned() });
@@ -269,6 +282,10 @@ impl Engine {
         opening.binding = Some(binding);
         if key.is_empty() {
             let rows = table.rows.unwrap_or(0);
+            if let Some(symbol) = opening.open.symbols.first().filter(|symbol| **symbol != table.name) {
+                let what = format!("The table names no instruments, so it has no {symbol}");
+                return self.give_up("symbol", what, "Open the table without a symbol");
+            }
             let instrument = InstrumentInfo { symbol: table.name.clone(), rows, ..InstrumentInfo::default() };
             opening.instrument = Some(instrument.clone());
             self.catalogue.instruments = vec![instrument];
@@ -304,6 +321,9 @@ impl Engine {
             (None, Some(symbol)) => {
                 let known = self.catalogue.instruments.iter().map(|instrument| instrument.symbol.as_str()).take(10).collect::<Vec<_>>().join(", ");
                 self.give_up("symbol", format!("The table has no instrument {symbol} as asked for; it has: {known}"), "Choose another instrument");
+            }
+            (None, None) if !self.catalogue.instruments.is_empty() => {
+                self.give_up("symbol", "The table has no instrument with the publisher and id as asked for".to_owned(), "Choose another instrument");
             }
             (None, None) => self.give_up("empty", "The table is empty".to_owned(), "Choose another table"),
         }
@@ -353,22 +373,22 @@ impl Engine {
         };
         // From here on the old place is gone; its last frame stays until the new one has a book.
         self.player = Player::new(binding.kind);
+        self.abandon_window();
         self.history.begin(from, 0);
         self.history.finish();
-        self.fetch.restart();
-        self.abandon_window();
+        self.fetch.forget_table();
         self.ended = false;
         self.as_of = None;
+        self.disturbed = false;
+        self.kept = None;
         self.opened = Some(Opened { store, place, instrument, feed: Feed::new(&binding), binding, from, to, range, arrays: opening.arrays });
         self.state_dirty = true;
         if range.times.is_none() {
-            self.as_of = Some(Moment::before(from));
-            self.frame.changed(&mut self.tally.frames_conflated);
-            self.seek = None;
-            for id in opening.answers {
-                self.answer(id);
-            }
-            return self.ask_nearest();
+            // The answer comes after the nearest data is known, with the book as it stands over the empty range.
+            self.error = self.empty_range();
+            self.ask_nearest();
+            self.start_seek(Moment::before(from), opening.answers);
+            return self.run_queued(now);
         }
         match opening.open.at.as_ref().and_then(|at| at.parse().ok()) {
             Some(at) => self.start_seek(at, opening.answers),
@@ -394,18 +414,20 @@ impl Engine {
         self.ask(Task::NearestAfter, &after);
     }
 
-    fn got_nearest(&mut self, bounds: Bounds, before: bool, now: u64) {
+    /// What is said of a range without events.
+    fn empty_range(&self) -> Option<ErrorJson> {
+        let opened = self.opened.as_ref().filter(|opened| opened.range.times.is_none())?;
+        let what = format!("No events between {} and {}", crate::units::iso(opened.from), crate::units::iso(opened.to));
+        let todo = "Choose another range; the nearest data is offered".to_owned();
+        Some(ErrorJson { code: "empty".to_owned(), what, place: self.place_text(), todo })
+    }
+
+    fn got_nearest(&mut self, bounds: Bounds, before: bool) {
         let time = bounds.times.map(|(first, last)| if before { last } else { first }.to_string());
         if before {
             self.catalogue.nearest.before = time;
         } else {
             self.catalogue.nearest.after = time;
-            let Some(opened) = &self.opened else { return };
-            let what = format!("No events between {} and {}", crate::units::iso(opened.from), crate::units::iso(opened.to));
-            let place = self.place_text();
-            let todo = "Choose another range; the nearest data is offered".to_owned();
-            self.error = Some(ErrorJson { code: "empty".to_owned(), what, place, todo });
-            self.run_queued(now);
         }
         self.state_dirty = true;
     }
@@ -470,6 +492,6 @@ fn parse_range(range: &Range) -> Result<(UnixNanos, UnixNanos), String> {
 
 /// The UTC day that holds a time.
 fn last_day(time: UnixNanos) -> (UnixNanos, UnixNanos) {
-    let from = time.0 - time.0.rem_euclid(NANOS_PER_DAY);
+    let from = time.0.saturating_sub(time.0.rem_euclid(NANOS_PER_DAY));
     (UnixNanos(from), UnixNanos(from.saturating_add(NANOS_PER_DAY)))
 }

@@ -78,7 +78,7 @@ impl Engine {
     }
 
     fn picture(&mut self) -> Option<ViewFrame> {
-        let as_of = self.as_of?;
+        let as_of = self.as_of.filter(|_| !self.disturbed)?;
         let book = self.player.book();
         self.frame.sequence = self.frame.sequence.wrapping_add(1);
         book.depth(LEVELS, &mut self.frame.depth);
@@ -104,9 +104,9 @@ impl Engine {
         })
     }
 
-    /// Which event the last applied one is among those with its time, where there are several.
+    /// Which event the last applied one is among those with the moment's time, where there are several.
     fn tie(&self) -> Option<(u32, u32)> {
-        let time = self.player.last_time()?;
+        let time = self.player.last_time().filter(|time| !self.disturbed && self.as_of.is_some_and(|as_of| as_of.time == *time))?;
         if self.history.complete_to() <= time && !self.history.ended() {
             return None;
         }
@@ -183,16 +183,19 @@ impl Engine {
         }
     }
 
-    /// The book as JSON; `None` before the first.
-    fn book_json(&self, digest: bool) -> Option<BookJson> {
+    /// The book shown, as JSON; `None` before the first.
+    pub(super) fn book_json(&self, digest: bool) -> Option<BookJson> {
+        if self.disturbed {
+            return self.kept.as_deref().cloned();
+        }
         let caption = self.caption(LEVELS, false, digest)?;
         Some(view::book::book_json(self.player.book(), &caption))
     }
 
-    /// What the book of [`Engine::player`] is of; `None` before the first.
+    /// What the book of [`Engine::player`] is of; `None` before the first, and while a seek rolls to a moment.
     #[must_use]
     pub fn caption(&self, levels: usize, orders: bool, digest: bool) -> Option<BookCaption<'_>> {
-        let (opened, as_of) = (self.opened.as_ref()?, self.as_of?);
+        let (opened, as_of) = (self.opened.as_ref()?, self.as_of.filter(|_| !self.disturbed)?);
         Some(BookCaption {
             symbol: &opened.instrument.symbol,
             as_of,

@@ -113,7 +113,7 @@ impl Engine {
             return self.finish_seek(answers, self.as_of, now);
         }
         if self.player.undo() {
-            return self.finish_seek(answers, self.position(), now);
+            return self.finish_seek(answers, self.place_shown(), now);
         }
         let Some(time) = self.player.last_time() else { return self.finish_seek(answers, self.as_of, now) };
         let k = self.player.applied() - self.history.lower_bound(time);
@@ -124,11 +124,13 @@ impl Engine {
     fn begin(&mut self, goal: Goal, answers: Vec<u32>) {
         let target = goal.target();
         let anchor_before = match target {
-            Target::Moment(Moment { time, place: Place::Before }) => time,
+            // An anchor with the target's time may lie behind the target; an earlier one serves as well.
+            Target::Moment(Moment { time, place: Place::Before | Place::After(_) }) => time,
             Target::Moment(Moment { time, .. }) => UnixNanos(time.0.saturating_add(1)),
             _ => UnixNanos(i64::MAX),
         };
-        self.control.tasks.retain(|(task, _)| !matches!(task, Task::Anchor | Task::FirstRow | Task::Base));
+        // An answer to the seek before this one would be taken for an answer to this one.
+        self.withdraw_seek();
         self.clock = None;
         self.state_dirty = true;
         let mut seek = Seek { goal, stage: Stage::Rolling, answers, anchor_before, anchors: 0 };
@@ -138,7 +140,7 @@ impl Engine {
         };
         let forward = self.position().is_none_or(|position| target.includes(self.player.applied(), position));
         let in_history = self.history.start() <= time && (self.history.complete_to() > time || self.history.ended()) && self.as_of.is_some();
-        let near = in_history && (forward || self.player.rewind(&self.history, &target));
+        let near = in_history && (forward || self.rewind(&target));
         if !near {
             seek.stage = Stage::Anchor;
         }
@@ -147,6 +149,11 @@ impl Engine {
             self.ask_anchor();
         }
         self.state_dirty = true;
+    }
+
+    fn rewind(&mut self, target: &Target) -> bool {
+        self.disturb();
+        self.player.rewind(&self.history, target)
     }
 
     fn ask_anchor(&mut self) {
@@ -176,14 +183,16 @@ impl Engine {
             let kept = self.player.checkpoint_before(&target).filter(|kept| anchor.is_none_or(|anchor| kept.time >= anchor)).cloned();
             if let Some(kept) = kept {
                 let (time, first_of_time) = (kept.time, kept.first_of_time);
+                self.disturb();
                 if self.player.begin_at(kept) {
+                    self.run_anchored = false;
                     self.restart_run(time, first_of_time);
                     return self.roll();
                 }
             }
         }
         match anchor {
-            Some(anchor) => self.begin_run_at(anchor),
+            Some(anchor) => self.begin_run_at(anchor, true),
             None => {
                 let (Some(opened), Some(seek)) = (&self.opened, &self.seek) else { return };
                 let query = Query::Bounds { place: opened.place.clone(), from: Some(floor), to: Some(seek.anchor_before) };
@@ -199,10 +208,11 @@ impl Engine {
         if let Some(seek) = &mut self.seek {
             seek.anchors = MAX_ANCHORS;
         }
-        self.begin_run_at(start);
+        self.begin_run_at(start, false);
     }
 
-    fn begin_run_at(&mut self, start: UnixNanos) {
+    fn begin_run_at(&mut self, start: UnixNanos, anchored: bool) {
+        self.run_anchored = anchored;
         let (Some(opened), Some(seek)) = (&self.opened, &mut self.seek) else { return };
         if start == opened.from {
             return self.got_base_rows(start, 0);
@@ -223,6 +233,7 @@ impl Engine {
     }
 
     fn got_base_rows(&mut self, start: UnixNanos, index: i64) {
+        self.disturb();
         self.player.begin_empty(start, index);
         self.restart_run(start, index);
         self.roll();
@@ -271,6 +282,12 @@ impl Engine {
         Some(Moment { time, place: Place::After(k.clamp(1, u32::MAX - 1)) })
     }
 
+    /// The position, within the range: what a group before it left is the book at its start.
+    fn place_shown(&self) -> Option<Moment> {
+        let from = self.opened.as_ref()?.from;
+        self.position().map(|position| position.max(Moment::before(from)))
+    }
+
     /// Applies what is due. True when there is more to do at once.
     pub(super) fn apply(&mut self, now: u64) -> bool {
         if self.failed || self.opened.is_none() {
@@ -279,6 +296,11 @@ impl Engine {
         match &self.seek {
             Some(seek) if seek.stage != Stage::Rolling => false,
             Some(seek) => {
+                if seek.goal != Goal::Forward {
+                    // A single group is there whole or not at all; a longer way shows nothing of itself.
+                    self.disturb();
+                }
+                let Some(seek) = &self.seek else { return false };
                 let (goal, groups) = (seek.goal, if seek.goal == Goal::Forward { 1 } else { u64::MAX });
                 match self.player.advance(&self.history, &goal.target(), ROWS_PER_TURN, groups) {
                     Err(error) => self.apply_failed(&error),
@@ -351,10 +373,11 @@ impl Engine {
 
     fn seek_reached(&mut self, outcome: Outcome, now: u64) {
         let Some(seek) = self.seek.take() else { return };
-        let nothing_whole = self.player.last_time().is_none() && seek.goal != Goal::Forward;
+        // What comes before the anchor within its time is not the book, and the anchor's own group may end behind the target.
+        let unfounded = self.run_anchored && (self.player.last_time().is_none() || self.player.book().partial_since().is_some());
         let run_start = self.history.start();
-        if nothing_whole && seek.anchors < MAX_ANCHORS && outcome == Outcome::Reached && self.opened.is_some() {
-            // The anchor's own group ends behind the target, so the book begins at one before.
+        if unfounded && seek.goal != Goal::Forward && seek.anchors < MAX_ANCHORS && outcome == Outcome::Reached && self.opened.is_some() {
+            // So the book begins at an anchor before.
             let anchors = seek.anchors + 1;
             self.seek = Some(Seek { anchor_before: run_start, anchors, ..seek });
             return self.ask_anchor();
@@ -368,7 +391,9 @@ impl Engine {
         }
         let as_of = match seek.goal {
             Goal::Moment(moment) | Goal::First(moment) => Some(moment),
-            Goal::Forward | Goal::Back(_) => self.position(),
+            // There is no group left.
+            Goal::Forward if outcome == Outcome::Ended && !self.disturbed => self.as_of,
+            Goal::Forward | Goal::Back(_) => self.place_shown(),
         };
         if outcome == Outcome::Ended && matches!(seek.goal, Goal::Forward) {
             self.ended = true;
@@ -387,23 +412,36 @@ impl Engine {
 
     fn finish_seek(&mut self, answers: Vec<u32>, as_of: Option<Moment>, now: u64) {
         self.as_of = as_of;
+        self.disturbed = false;
+        self.kept = None;
+        self.resume = None;
         self.state_dirty = true;
         self.frame.changed(&mut self.tally.frames_conflated);
         self.restart_clock(now);
         for id in answers {
             self.answer(id);
         }
+        self.run_queued(now);
     }
 
     fn apply_failed(&mut self, error: &ApplyError) {
         let place = self.place_text();
-        let todo = "The book is shown as it was before; seek to another moment, or open another range";
+        let todo = "The book is shown as it was before; seek to an earlier moment, or open another range";
         self.fail(ErrorJson { code: "data".to_owned(), what: format!("The feed cannot be replayed exactly: {error}"), place, todo: todo.to_owned() });
-        // The book is in the middle of a group: the next seek builds it anew.
-        let start = self.history.start();
-        self.player.begin_empty(start, self.history.first());
-        self.history.begin(start, self.history.first());
+        if error.restored {
+            if !self.disturbed {
+                // It stands before the group that cannot be applied.
+                self.as_of = self.place_shown().max(self.as_of);
+                self.frame.changed(&mut self.tally.frames_conflated);
+            }
+            return;
+        }
+        // The book is in the middle of a group: the last picture stays, and the next seek builds the book anew from an anchor,
+        // since no moment is at or after the start of this run.
+        self.disturbed = true;
+        let never = UnixNanos(i64::MAX);
+        self.player.begin_empty(never, 0);
+        self.history.begin(never, 0);
         self.history.finish();
-        self.as_of = None;
     }
 }

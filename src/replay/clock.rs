@@ -52,7 +52,7 @@ impl Clock {
         let behind = i128::from(scheduled.0) - i128::from(market.0);
         let behind_micros = u64::try_from(behind).unwrap_or(0) / milli.max(1);
         if behind_micros > MAX_BEHIND_MICROS {
-            *self = Clock { speed: self.speed, wall_micros: wall_micros - MAX_BEHIND_MICROS, market };
+            *self = Clock { speed: self.speed, wall_micros: wall_micros.saturating_sub(MAX_BEHIND_MICROS), market };
         }
         behind_micros / 1000
     }

@@ -68,6 +68,8 @@ pub struct ApplyError {
     pub time: UnixNanos,
     /// What is wrong.
     pub error: BookError,
+    /// The book is as it was before the group of the row; else it is in the middle of it and must not be shown.
+    pub restored: bool,
 }
 
 impl fmt::Display for ApplyError {
@@ -160,7 +162,7 @@ impl Player {
     /// Applies whole groups up to a target, at most `max_groups` and about `max_rows`.
     ///
     /// # Errors
-    /// [`ApplyError`] when a row cannot be applied exactly. The book is then in the middle of a group and must not be shown.
+    /// [`ApplyError`] when a row cannot be applied exactly; it says whether the book may still be shown.
     pub fn advance(&mut self, history: &History<Chunk>, target: &Target, max_rows: u64, max_groups: u64) -> Result<Advance, ApplyError> {
         let mut done = Advance { rows: 0, groups: 0, outcome: Outcome::More };
         while done.rows < max_rows && done.groups < max_groups {
@@ -207,7 +209,11 @@ impl Player {
             for row in row..rows {
                 let event = chunk.event(row, &mut self.scratch, self.last);
                 if let Err(error) = self.book.apply(&event, chunk.price_scale(), chunk.size_scale()) {
-                    return Err(ApplyError { index: self.applied, time: chunk.time(row), error });
+                    let (index, time) = (self.applied, chunk.time(row));
+                    // Without a row of this group in the book, undoing would take back the group before.
+                    let restored = self.applied == start || self.book.undo_group();
+                    (self.applied, self.last) = (start, last_before);
+                    return Err(ApplyError { index, time, error, restored });
                 }
                 self.last = Some(chunk.mark(row));
                 self.applied += 1;

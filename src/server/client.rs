@@ -90,6 +90,9 @@ impl Client {
                 let refused = self.sockets.get(&socket).is_some_and(|sender| sender.try_send(bytes).is_err());
                 if refused {
                     self.sockets.remove(&socket);
+                    // With a full queue of inputs the engine learns it from the silence.
+                    let reason = "messages to it are not taken".to_owned();
+                    let _ = self.sender.try_send(Input::SocketClosed { socket, code: 1006, reason });
                 }
             }
             Output::Close { socket, .. } => {

@@ -175,7 +175,7 @@ fn parse_moment(text: &str) -> Result<Moment, Failure> {
 }
 
 fn day_of(time: UnixNanos) -> Range {
-    let from = time.0 - time.0.rem_euclid(NANOS_PER_DAY);
+    let from = time.0.saturating_sub(time.0.rem_euclid(NANOS_PER_DAY));
     Range { from: from.to_string(), to: from.saturating_add(NANOS_PER_DAY).to_string() }
 }
 

@@ -122,7 +122,8 @@ fn below(name: &str, time: &TimeColumn, at: UnixNanos, kind: StoreKind) -> Strin
 /// both ends: `t >= ns` and `t < ns` mean the same for ceil(ns / 1000).
 fn literal(time: &TimeColumn, at: UnixNanos, kind: StoreKind) -> String {
     let value = match time.unit {
-        TimeUnit::Nanos => at.0,
+        // The smallest number is null in QuestDB, and not a literal in SQL that negates a positive one.
+        TimeUnit::Nanos => at.0.max(i64::MIN + 1),
         TimeUnit::Micros => ceil_micros(at),
     };
     match (kind, time.unit) {

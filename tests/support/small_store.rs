@@ -1,5 +1,6 @@
 //! A store of one table in memory, for scenarios of the engine: it answers the engine's own statements over the real encoder, in
 //! virtual time, and fails on request the way servers do.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -85,6 +86,14 @@ pub struct Harness {
     pub rows: Vec<Row>,
     pub rows_per_batch: usize,
     pub faults: Faults,
+    /// Answers nothing: to queries for rows, or to the others.
+    pub silent: Option<bool>,
+    /// Sends rows of other times than those asked for.
+    pub ignores_bounds: bool,
+    /// Counts one row in the first bucket and none behind.
+    pub false_counts: bool,
+    /// First and last time that it claims to have.
+    pub false_bounds: Option<(i64, i64)>,
     pub now: u64,
     pub states: Vec<State>,
     pub frames: Vec<ViewFrame>,
@@ -106,6 +115,10 @@ impl Harness {
             rows,
             rows_per_batch,
             faults: Faults::default(),
+            silent: None,
+            ignores_bounds: false,
+            false_counts: false,
+            false_bounds: None,
             now: 1_000_000,
             states: Vec::new(),
             frames: Vec::new(),
@@ -126,13 +139,18 @@ impl Harness {
     /// Runs a command until its answer.
     pub fn command(&mut self, command: &Command) -> Result<Box<State>, String> {
         let id = self.start(command);
+        self.answer_to(id)
+    }
+
+    /// Runs until the answer to a command that was started.
+    pub fn answer_to(&mut self, id: u32) -> Result<Box<State>, String> {
         for _ in 0..5_000_000 {
             if let Some(at) = self.answers.iter().position(|(answered, _)| *answered == id) {
                 return self.answers.swap_remove(at).1;
             }
             self.step();
         }
-        panic!("{command:?} has no answer; last state: {:?}", self.states.last());
+        panic!("command {id} has no answer; last state: {:?}", self.states.last());
     }
 
     pub fn start(&mut self, command: &Command) -> u32 {
@@ -162,6 +180,13 @@ impl Harness {
             self.step();
         }
         panic!("never {what}; last state: {:?}", self.states.last());
+    }
+
+    /// Ends every connection.
+    pub fn hang_up(&mut self) {
+        for (socket, _) in std::mem::take(&mut self.peers) {
+            self.inputs.push_back(Input::SocketClosed { socket, code: 1001, reason: "going away".into() });
+        }
     }
 
     /// Lets virtual time pass.
@@ -229,6 +254,10 @@ impl Harness {
 
     fn answer(&mut self, socket: u32, query: &QueryRequest) {
         let sql = &query.sql;
+        let asks_rows = !sql.contains(" AS ") && !sql.contains("tables()") && !sql.contains("table_columns(");
+        if self.silent == Some(asks_rows) {
+            return;
+        }
         let bound = |mark: &str| -> Option<i64> {
             let from = sql.find(mark)? + mark.len();
             sql[from..].split(')').next()?.parse().ok()
@@ -256,6 +285,10 @@ impl Harness {
             return self.send(socket, query, &[batch(vec![("column", text(names)), ("type", text(kinds))])], None);
         }
         if sql.contains("AS first_time") {
+            if let Some((first, last)) = self.false_bounds {
+                let answer = batch(vec![("first_time", time(Some(first))), ("last_time", time(Some(last))), ("event_count", count(7))]);
+                return self.send(socket, query, &[answer], None);
+            }
             let (first, last) = (inside.iter().map(|row| row.time).min(), inside.iter().map(|row| row.time).max());
             let answer = batch(vec![("first_time", time(first)), ("last_time", time(last)), ("event_count", count(inside.len()))]);
             return self.send(socket, query, &[answer], None);
@@ -268,13 +301,18 @@ impl Harness {
             let width: i64 = sql.split("/ ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
             let mut buckets = std::collections::BTreeMap::new();
             for row in &inside {
-                *buckets.entry((row.time - from) / width).or_insert(0i64) += 1;
+                // Wraps, as a database may.
+                *buckets.entry(row.time.wrapping_sub(from) / width).or_insert(0i64) += 1;
+            }
+            if self.false_counts {
+                buckets = std::collections::BTreeMap::from([(0, 1)]);
             }
             let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(buckets.keys().copied()));
             let counts: ArrayRef = Arc::new(Int64Array::from_iter_values(buckets.values().copied()));
             return self.send(socket, query, &[batch(vec![("bucket", numbers), ("event_count", counts)])], None);
         }
         let limit = sql.rsplit_once(" LIMIT ").map_or(usize::MAX, |(_, limit)| limit.parse().unwrap());
+        let inside = if self.ignores_bounds { &self.rows } else { &inside };
         let inside = &inside[..inside.len().min(limit)];
         let list = sql.strip_prefix("SELECT ").unwrap().split(" FROM ").next().unwrap();
         let columns: Vec<&str> = list.split(", ").map(|name| name.trim_matches('"')).collect();
