@@ -1,6 +1,7 @@
 //! Chromium through Debian's chromedriver, and the page in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fantoccini::actions::{InputSource as _, KeyAction, KeyActions};
@@ -11,10 +12,19 @@ use serde_json::{Value, json};
 
 use crate::process::Running;
 
-/// A running chromedriver.
+/// A running chromedriver and the browsers it started.
 pub struct Driver {
     running: Running,
     url: String,
+    browsers: Mutex<Vec<Client>>,
+    scratch: PathBuf,
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Profiles of the browsers; what cannot be removed is the system's to clear.
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
 }
 
 impl Driver {
@@ -23,11 +33,14 @@ impl Driver {
     /// # Errors
     /// When it does not start; with what it said.
     pub async fn start() -> Result<Driver, String> {
-        let mut running = Running::start(Path::new("chromedriver"), &["--port=0".to_owned()])?;
+        // Not in `target`: Chromium has sockets in it, whose paths must be short.
+        let scratch = std::env::temp_dir().join(format!("tickscope-browser-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+        let mut running = Running::start(Path::new("chromedriver"), &["--port=0".to_owned()], &[("TMPDIR", &scratch)])?;
         let port: u16 = running
             .line(Duration::from_secs(20), |line| line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse().ok())
             .await?;
-        Ok(Driver { running, url: format!("http://127.0.0.1:{port}") })
+        Ok(Driver { running, url: format!("http://127.0.0.1:{port}"), browsers: Mutex::default(), scratch })
     }
 
     /// Opens a browser of its own, with nothing kept from another.
@@ -52,7 +65,17 @@ impl Driver {
             .connect(&self.url)
             .await
             .map_err(|error| format!("no browser: {error}\n{}", self.running.output()))?;
+        self.browsers.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
         Ok(Browser { client, console: Vec::new() })
+    }
+
+    /// Ends all browsers, those of a test that failed half-way too.
+    pub async fn close_browsers(&self) {
+        let browsers = std::mem::take(&mut *self.browsers.lock().unwrap_or_else(PoisonError::into_inner));
+        for client in browsers {
+            // One that is gone already needs no end.
+            let _ = client.close().await;
+        }
     }
 }
 
@@ -256,12 +279,6 @@ impl Browser {
             .filter(|entry| matches!(entry["level"].as_str(), Some("SEVERE" | "WARNING")) && !known(entry))
             .collect();
         if bad.is_empty() { Ok(()) } else { Err(format!("the console shows {}", Value::from(bad))) }
-    }
-
-    /// Ends the browser.
-    pub async fn close(self) {
-        // The driver ends it anyway when this fails.
-        let _ = self.client.close().await;
     }
 }
 

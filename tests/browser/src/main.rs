@@ -58,6 +58,7 @@ async fn main() -> ExitCode {
         let start = Instant::now();
         let outcome = tokio::time::timeout(check.limit, (check.run)(&driver)).await;
         let outcome = outcome.unwrap_or_else(|_| Outcome::Failed(format!("it took longer than {:?}", check.limit)));
+        driver.close_browsers().await;
         let took = start.elapsed().as_secs_f32();
         match outcome {
             Outcome::Passed => {
@@ -85,8 +86,6 @@ async fn main() -> ExitCode {
         failures.len(),
         start.elapsed().as_secs_f32()
     );
-    // The driver ends its browsers when it is ended.
-    drop(driver);
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -16,14 +16,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a program, with its cached files where the tests keep theirs.
+    /// Starts a program with some variables of its own.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn start(program: &Path, arguments: &[String]) -> Result<Running, String> {
+    pub fn start(program: &Path, arguments: &[String], variables: &[(&str, &Path)]) -> Result<Running, String> {
         let mut child = Command::new(program)
             .args(arguments)
-            .env("XDG_CACHE_HOME", crate::server::cache())
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

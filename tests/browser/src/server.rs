@@ -40,7 +40,7 @@ impl Server {
         arguments.extend(["--page".to_owned(), root().join("target/page").display().to_string()]);
         arguments.extend(options.iter().map(|option| (*option).to_owned()));
         arguments.extend(files.iter().map(|file| file.display().to_string()));
-        let mut running = Running::start(&binary(), &arguments)?;
+        let mut running = Running::start(&binary(), &arguments, &[("XDG_CACHE_HOME", &cache())])?;
         let address = running
             .line(Duration::from_secs(60), |line| {
                 let after = line.split_once("http://")?.1;

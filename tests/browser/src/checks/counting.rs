@@ -33,7 +33,6 @@ async fn every_row(driver: &Driver, files: &[PathBuf]) -> Result<(), String> {
     same("best bid", &ended["book"]["bids"][0]["price"], &json!("4810"))?;
     same("best ask", &ended["book"]["asks"][0]["price"], &json!("4810.25"))?;
     browser.console_is_clean().await?;
-    browser.close().await;
     Ok(())
 }
 
@@ -56,7 +55,6 @@ async fn outside_count(driver: &Driver, data: &Path) -> Result<(), String> {
         tokio::time::sleep(Duration::from_millis(250)).await;
         let (counters, seen) = (browser.state().await?["counters"].clone(), proxy.seen());
         if counters["rows"] == json!(seen.rows) && counters["wireBytes"] == json!(seen.wire_bytes) {
-            browser.close().await;
             return Ok(());
         }
         last = format!("the page counts {counters}, outside there were {seen:?}");
@@ -87,6 +85,5 @@ async fn long_pause(driver: &Driver, data: &Path) -> Result<(), String> {
     same("events of the book", &ended["book"]["event"], &json!(truth::rows(files)?.to_string()))?;
     same("error at the end", &ended["error"], &Value::Null)?;
     browser.console_is_clean().await?;
-    browser.close().await;
     Ok(())
 }

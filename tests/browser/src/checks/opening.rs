@@ -30,7 +30,6 @@ pub async fn the_synthetic_session_opens_by_itself(driver: &Driver) -> Result<()
         }
     }
     browser.console_is_clean().await?;
-    browser.close().await;
     Ok(())
 }
 
@@ -45,10 +44,7 @@ pub async fn the_page_loads_nothing_from_elsewhere(driver: &Driver) -> Result<()
     }
     match names.iter().find(|name| !name.starts_with(&own) && !name.starts_with("data:") && !name.starts_with("blob:")) {
         Some(name) => Err(format!("the page loaded {name}")),
-        None => {
-            browser.close().await;
-            Ok(())
-        }
+        None => Ok(()),
     }
 }
 
@@ -73,7 +69,6 @@ pub async fn commands_that_are_none_are_refused_and_change_nothing(driver: &Driv
     for key in ["source", "table", "symbols", "range", "status", "asOf", "speed"] {
         same(key, &after[key], &before[key])?;
     }
-    browser.close().await;
     Ok(())
 }
 
@@ -100,7 +95,6 @@ pub async fn keys_play_pause_and_step(driver: &Driver) -> Result<(), String> {
     browser.press("Home").await?;
     let home = browser.until("the start", Duration::from_secs(60), |state| state["status"] == "paused" && state["seeking"].is_null()).await?;
     same("moment after Home", &home["asOf"], &start["asOf"])?;
-    browser.close().await;
     Ok(())
 }
 
@@ -126,6 +120,5 @@ async fn opens_and_plays(driver: &Driver, file: &std::path::Path, kind: &str, ro
     let ended = browser.until("the end", Duration::from_secs(60), |state| state["status"] == "ended").await?;
     same("events of the book", &ended["book"]["event"], &json!(rows.to_string()))?;
     browser.console_is_clean().await?;
-    browser.close().await;
     Ok(())
 }

@@ -43,7 +43,6 @@ async fn pictures(driver: &Driver) -> Result<(), String> {
     tokio::time::sleep(Duration::from_millis(500)).await;
     both(&mut browser, "empty").await?;
     browser.command(json!({ "open": { "table": state["table"], "range": range } })).await?;
-    browser.close().await;
 
     let server = Server::start(&files, &[]).await?;
     let proxy = Proxy::start(&server.address).await?;
@@ -58,7 +57,6 @@ async fn pictures(driver: &Driver) -> Result<(), String> {
     drop(server);
     browser.until("disconnected", Duration::from_secs(20), |state| state["status"] == "disconnected").await?;
     both(&mut browser, "disconnected").await?;
-    browser.close().await;
     Ok(())
 }
 

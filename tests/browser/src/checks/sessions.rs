@@ -34,7 +34,6 @@ async fn sessions(driver: &Driver, place: &Path) -> Result<(), String> {
     let sums = browser.promise(&script, json!(names)).await?;
     let native = native_sums(names.len()).await?;
     browser.console_is_clean_but_for(&["expected.json.gz"]).await?;
-    browser.close().await;
     super::same("values, values encoded, batches, requests", sums, native)
 }
 
