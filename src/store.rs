@@ -30,15 +30,15 @@ pub struct TimeColumn {
     pub unit: TimeUnit,
 }
 
-/// What names one instrument in a table: the columns that exist, with the value wanted.
+/// What names one instrument in a table: the columns that exist, with the value wanted; without a value, rows that have none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Key {
     /// Column and symbol.
-    pub symbol: Option<(String, String)>,
+    pub symbol: Option<(String, Option<String>)>,
     /// Column and publisher.
-    pub publisher: Option<(String, u32)>,
+    pub publisher: Option<(String, Option<u32>)>,
     /// Column and instrument id.
-    pub instrument: Option<(String, u64)>,
+    pub instrument: Option<(String, Option<i64>)>,
 }
 
 /// Rows at which a book can begin.
@@ -87,6 +87,8 @@ pub enum Query {
         time: TimeColumn,
         /// Columns that make the key, in the order symbol, publisher, instrument.
         key: Vec<String>,
+        /// Only those with this symbol: its column and the symbol.
+        symbol: Option<(String, String)>,
     },
     /// First and last time and number of rows.
     Bounds {

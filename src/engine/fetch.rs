@@ -106,7 +106,9 @@ impl Engine {
         // A window is a fraction of the budget, so that making room for it does not forget all that was applied.
         let fitting = (self.history.budget() / WINDOWS_IN_BUDGET) / self.fetch.row_bytes.max(1);
         rows = rows.min(fitting as u64).max(MIN_ROWS.min(rows));
-        while !self.history.reserve(self.bytes_of(rows), applied) {
+        // What a step back undoes stays as long as there is room, so that it can be applied again.
+        let undoable = self.player.undo_floor();
+        while !self.history.reserve(self.bytes_of(rows), undoable) && !self.history.reserve(self.bytes_of(rows), applied) {
             if rows > MIN_ROWS {
                 rows = (rows / 2).max(MIN_ROWS);
                 continue;

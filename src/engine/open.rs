@@ -10,7 +10,7 @@ use super::{Engine, Opened, kind_of, time_unit};
 use crate::link::{BindingInfo, ErrorJson, InstrumentInfo, Open, Range, StoreInfo, TableInfo};
 use crate::market::{Anchor, Binding, ColumnDecl, Feed};
 use crate::replay::Player;
-use crate::store::{self, AnchorRows, BadName, Bounds, Key, Place, Query, TimeColumn, answers};
+use crate::store::{self, AnchorRows, BadName, Bounds, Key, MAX_INSTRUMENTS, Place, Query, TimeColumn, answers};
 use crate::units::{Moment, NANOS_PER_DAY, UnixNanos};
 
 /// What a control query is asked for.
@@ -43,6 +43,9 @@ pub(super) struct Opening {
     binding: Option<Binding>,
     time: Option<TimeColumn>,
     instrument: Option<InstrumentInfo>,
+    key: Key,
+    /// The symbol as asked for was not among those listed, and is asked for by itself.
+    narrowed: bool,
     range: Option<(UnixNanos, UnixNanos)>,
     arrays: Vec<(String, u8)>,
 }
@@ -97,6 +100,8 @@ impl Engine {
             binding: None,
             time: None,
             instrument: None,
+            key: Key::default(),
+            narrowed: false,
             range: None,
             arrays: Vec::new(),
         });
@@ -278,9 +283,9 @@ impl Engine {
             columns.iter().map(|column| (column.name.clone(), dimensions(&column.kind))).filter(|(_, dimensions)| *dimensions > 0).collect();
         let kind = columns.iter().find(|column| column.name == binding.time).map_or("", |column| column.kind.as_str());
         opening.time = Some(TimeColumn { name: binding.time.clone(), unit: time_unit(kind) });
-        let key: Vec<_> = [&binding.symbol, &binding.publisher, &binding.instrument].into_iter().flatten().cloned().collect();
+        let keyless = binding.symbol.is_none() && binding.publisher.is_none() && binding.instrument.is_none();
         opening.binding = Some(binding);
-        if key.is_empty() {
+        if keyless {
             let rows = table.rows.unwrap_or(0);
             if let Some(symbol) = opening.open.symbols.first().filter(|symbol| **symbol != table.name) {
                 let what = format!("The table names no instruments, so it has no {symbol}");
@@ -291,32 +296,50 @@ impl Engine {
             self.catalogue.instruments = vec![instrument];
             return self.ask_bounds(Task::Bounds, None, None);
         }
-        if let Some(time) = opening.time.clone() {
-            self.ask(Task::Instruments, &Query::Instruments { table: table.name, time, key });
-        }
+        self.ask_instruments(None);
     }
 
-    fn read_instruments(&self, answer: &[RecordBatch]) -> Result<Vec<(InstrumentInfo, Bounds)>, answers::BadAnswer> {
+    fn ask_instruments(&mut self, symbol: Option<String>) {
+        let Some(opening) = &self.opening else { return };
+        let (Some(table), Some(time), Some(binding)) = (&opening.table, &opening.time, &opening.binding) else { return };
+        let key = [&binding.symbol, &binding.publisher, &binding.instrument].into_iter().flatten().cloned().collect();
+        let symbol = binding.symbol.clone().zip(symbol);
+        let query = Query::Instruments { table: table.name.clone(), time: time.clone(), key, symbol };
+        self.ask(Task::Instruments, &query);
+    }
+
+    fn read_instruments(&self, answer: &[RecordBatch]) -> Result<Vec<answers::Listed>, answers::BadAnswer> {
         let binding = self.opening.as_ref().and_then(|opening| opening.binding.as_ref());
         let name = |column: fn(&Binding) -> Option<&String>| binding.and_then(column).map(String::as_str);
         answers::instruments(answer, name(|b| b.symbol.as_ref()), name(|b| b.publisher.as_ref()), name(|b| b.instrument.as_ref()))
     }
 
-    fn got_instruments(&mut self, instruments: Vec<(InstrumentInfo, Bounds)>, now: u64) {
+    fn got_instruments(&mut self, instruments: Vec<answers::Listed>, now: u64) {
         let Some(opening) = &mut self.opening else { return };
         let open = &opening.open;
-        let wanted = |(instrument, _): &&(InstrumentInfo, Bounds)| {
+        let wanted = |listed: &&answers::Listed| {
+            let instrument = &listed.info;
             open.symbols.first().is_none_or(|symbol| *symbol == instrument.symbol)
                 && open.publisher.is_none_or(|publisher| instrument.publisher == Some(publisher))
                 && open.instrument.as_ref().is_none_or(|id| instrument.instrument.as_ref() == Some(id))
         };
         let found = instruments.iter().find(wanted).cloned();
         let asked = open.symbols.first().cloned();
-        self.catalogue.instruments = instruments.into_iter().map(|(instrument, _)| instrument).collect();
+        let full = instruments.len() >= MAX_INSTRUMENTS;
+        if !opening.narrowed {
+            self.catalogue.instruments.clear();
+        }
+        self.catalogue.instruments.extend(instruments.into_iter().map(|listed| listed.info));
         match (found, asked) {
-            (Some((instrument, bounds)), _) => {
-                opening.instrument = Some(instrument);
-                self.got_bounds(bounds, now);
+            (Some(listed), _) => {
+                opening.instrument = Some(listed.info);
+                opening.key = listed.key;
+                self.got_bounds(listed.bounds, now);
+            }
+            // The list is cut; what is behind its end can be asked for by name.
+            (None, Some(symbol)) if full && !opening.narrowed => {
+                opening.narrowed = true;
+                self.ask_instruments(Some(symbol));
             }
             (None, Some(symbol)) => {
                 let known = self.catalogue.instruments.iter().map(|instrument| instrument.symbol.as_str()).take(10).collect::<Vec<_>>().join(", ");
@@ -336,15 +359,8 @@ impl Engine {
     }
 
     fn opening_place(&self) -> Option<Place> {
-        let opening = self.opening.as_ref()?;
-        let (binding, instrument) = (opening.binding.as_ref()?, opening.instrument.as_ref()?);
-        let id = instrument.instrument.as_ref().and_then(|id| id.parse().ok());
-        let key = Key {
-            symbol: binding.symbol.clone().map(|column| (column, instrument.symbol.clone())),
-            publisher: binding.publisher.clone().zip(instrument.publisher),
-            instrument: binding.instrument.clone().zip(id),
-        };
-        Some(Place { table: opening.table.as_ref()?.name.clone(), time: opening.time.clone()?, key })
+        let opening = self.opening.as_ref().filter(|opening| opening.instrument.is_some())?;
+        Some(Place { table: opening.table.as_ref()?.name.clone(), time: opening.time.clone()?, key: opening.key.clone() })
     }
 
     fn got_bounds(&mut self, bounds: Bounds, now: u64) {

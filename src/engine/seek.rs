@@ -112,7 +112,7 @@ impl Engine {
             // Nothing of the range is applied: there is no group to go back over.
             return self.finish_seek(answers, self.as_of, now);
         }
-        if self.player.undo() {
+        if self.player.undo(&self.history) {
             return self.finish_seek(answers, self.place_shown(), now);
         }
         let Some(time) = self.player.last_time() else { return self.finish_seek(answers, self.as_of, now) };

@@ -147,9 +147,16 @@ impl Player {
         true
     }
 
-    /// Undoes the last group. False when the journal does not reach it; nothing changed then.
-    pub fn undo(&mut self) -> bool {
-        if self.undo.is_empty() || !self.book.undo_group() {
+    /// Index of the first row of the oldest group that a step back may undo; rows from there on are worth keeping.
+    #[must_use]
+    pub fn undo_floor(&self) -> i64 {
+        self.undo.front().map_or(self.applied, |undo| undo.start)
+    }
+
+    /// Undoes the last group. False when the journal does not reach it, or history has forgotten its rows, so that it could not be
+    /// applied again; nothing changed then.
+    pub fn undo(&mut self, history: &History<Chunk>) -> bool {
+        if self.undo.back().is_none_or(|undo| undo.start < history.first()) || !self.book.undo_group() {
             return false;
         }
         if let Some(undo) = self.undo.pop_back() {

@@ -6,6 +6,7 @@ use arrow_array::types::{Decimal64Type, Int8Type, Int16Type, Int32Type, Int64Typ
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit as ArrowUnit};
 
+use super::Key;
 use super::windows::Counts;
 use crate::link::{InstrumentInfo, TableInfo};
 use crate::units::UnixNanos;
@@ -151,39 +152,49 @@ pub fn columns(batches: &[RecordBatch]) -> Result<Vec<NamedColumn>, BadAnswer> {
         .collect()
 }
 
-/// Reads the answer to [`super::Query::Instruments`]. `key` names the columns of symbol, publisher and instrument, where they exist.
+/// An instrument as a store lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// As it is shown.
+    pub info: InstrumentInfo,
+    /// What its rows have in common.
+    pub key: Key,
+    /// Its first and last time and rows.
+    pub bounds: Bounds,
+}
+
+/// Reads the answer to [`super::Query::Instruments`], given the columns of symbol, publisher and instrument, where they exist.
 ///
 /// # Errors
-/// As [`tables`]; also for a publisher or instrument id below zero.
+/// As [`tables`]; also for a publisher below zero.
 pub fn instruments(
     batches: &[RecordBatch],
     symbol: Option<&str>,
     publisher: Option<&str>,
     instrument: Option<&str>,
-) -> Result<Vec<(InstrumentInfo, Bounds)>, BadAnswer> {
+) -> Result<Vec<Listed>, BadAnswer> {
     rows(batches)
         .map(|(batch, row)| {
-            let id = match instrument {
-                Some(name) => integer(batch, name, row)?.map(|id| id.to_string()),
-                None => None,
+            let number = |name: &str, id: i64| {
+                u32::try_from(id).map_err(|_| BadAnswer { column: name.to_owned(), problem: format!("holds the publisher {id}") })
             };
-            let publisher = match publisher {
-                Some(name) => match integer(batch, name, row)? {
-                    Some(id) => {
-                        Some(u32::try_from(id).map_err(|_| BadAnswer { column: name.to_owned(), problem: format!("holds the publisher {id}") })?)
-                    }
-                    None => None,
-                },
-                None => None,
-            };
-            let named = match symbol {
-                Some(name) => text(batch, name, row)?,
-                None => None,
-            };
+            let mut key = Key::default();
+            if let Some(name) = symbol {
+                key.symbol = Some((name.to_owned(), text(batch, name, row)?));
+            }
+            if let Some(name) = publisher {
+                key.publisher = Some((name.to_owned(), integer(batch, name, row)?.map(|id| number(name, id)).transpose()?));
+            }
+            if let Some(name) = instrument {
+                key.instrument = Some((name.to_owned(), integer(batch, name, row)?));
+            }
+            let id = key.instrument.as_ref().and_then(|(_, id)| *id).map(|id| id.to_string());
+            let named = key.symbol.as_ref().and_then(|(_, symbol)| symbol.clone());
             let symbol = named.or_else(|| id.clone()).unwrap_or_default();
             let rows = count(batch, "event_count", row)?;
             let times = time(batch, "first_time", row)?.zip(time(batch, "last_time", row)?);
-            Ok((InstrumentInfo { symbol, publisher, instrument: id, rows }, Bounds { times, rows }))
+            let publisher = key.publisher.as_ref().and_then(|(_, publisher)| *publisher);
+            Ok(Listed { info: InstrumentInfo { symbol, publisher, instrument: id, rows }, key, bounds: Bounds { times, rows } })
         })
         .collect()
 }

@@ -21,11 +21,13 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
             format!("SELECT table_name, \"designatedTimestamp\", table_row_count{note} FROM tables() LIMIT {MAX_TABLES}")
         }
         Query::Columns { table } => format!("SELECT \"column\", \"type\" FROM table_columns({})", text(table)?),
-        Query::Instruments { table, time, key } => {
+        Query::Instruments { table, time, key, symbol } => {
             let columns = key.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", ");
             let (table, time) = (name(table)?, name(&time.name)?);
+            let only = Key { symbol: symbol.clone().map(|(column, symbol)| (column, Some(symbol))), ..Key::default() };
+            let only = where_all(&conditions(&only)?);
             format!(
-                "SELECT {columns}, count(*) AS event_count, min({time}) AS first_time, max({time}) AS last_time FROM {table} \
+                "SELECT {columns}, count(*) AS event_count, min({time}) AS first_time, max({time}) AS last_time FROM {table}{only} \
                  GROUP BY {columns} ORDER BY event_count DESC, {columns} LIMIT {MAX_INSTRUMENTS}"
             )
         }
@@ -90,14 +92,19 @@ fn counts(place: &Place, from: UnixNanos, to: UnixNanos, width: i64, kind: Store
 
 fn conditions(key: &Key) -> Result<Vec<String>, BadName> {
     let mut all = Vec::new();
+    let mut is = |column: &str, value: Option<String>| -> Result<(), BadName> {
+        let column = name(column)?;
+        all.push(value.map_or_else(|| format!("{column} IS NULL"), |value| format!("{column} = {value}")));
+        Ok(())
+    };
     if let Some((column, symbol)) = &key.symbol {
-        all.push(format!("{} = {}", name(column)?, text(symbol)?));
+        is(column, symbol.as_deref().map(text).transpose()?)?;
     }
     if let Some((column, publisher)) = &key.publisher {
-        all.push(format!("{} = {publisher}", name(column)?));
+        is(column, publisher.map(|id| id.to_string()))?;
     }
     if let Some((column, instrument)) = &key.instrument {
-        all.push(format!("{} = {instrument}", name(column)?));
+        is(column, instrument.map(|id| id.to_string()))?;
     }
     Ok(all)
 }
@@ -171,7 +178,11 @@ mod tests {
         Place {
             table: "es".to_owned(),
             time: TimeColumn { name: "ts_recv".to_owned(), unit },
-            key: Key { symbol: Some(("symbol".to_owned(), "O'X".to_owned())), publisher: Some(("publisher_id".to_owned(), 1)), instrument: None },
+            key: Key {
+                symbol: Some(("symbol".to_owned(), Some("O'X".to_owned()))),
+                publisher: Some(("publisher_id".to_owned(), Some(1))),
+                instrument: None,
+            },
         }
     }
 
@@ -203,6 +214,21 @@ mod tests {
     fn names_are_quoted_and_control_characters_refused() {
         assert_eq!(name("a\"b").unwrap(), "\"a\"\"b\"");
         assert_eq!(render(&Query::Columns { table: "a\nb".to_owned() }, StoreKind::Embedded), Err(BadName("a\nb".to_owned())));
+    }
+
+    #[test]
+    fn rows_without_a_symbol_or_id_are_an_instrument_of_their_own() {
+        let key = Key { symbol: Some(("symbol".to_owned(), None)), publisher: None, instrument: Some(("instrument_id".to_owned(), Some(-5))) };
+        let query = Query::Bounds { place: Place { key, ..place(TimeUnit::Nanos) }, from: None, to: None };
+        assert!(render(&query, StoreKind::Questdb).unwrap().ends_with("WHERE \"symbol\" IS NULL AND \"instrument_id\" = -5"));
+    }
+
+    #[test]
+    fn one_symbol_of_many_can_be_asked_for() {
+        let time = TimeColumn { name: "ts".to_owned(), unit: TimeUnit::Nanos };
+        let symbol = Some(("symbol".to_owned(), "O'X".to_owned()));
+        let query = Query::Instruments { table: "t".to_owned(), time, key: vec!["symbol".to_owned()], symbol };
+        assert!(render(&query, StoreKind::Embedded).unwrap().contains("FROM \"t\" WHERE \"symbol\" = 'O''X' GROUP BY"));
     }
 
     #[test]

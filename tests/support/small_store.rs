@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, Decimal64Array, Int16Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
+use arrow_array::{ArrayRef, Decimal64Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use tickscope::columnar::{Frames, ResultSchema};
 use tickscope::engine::{Engine, Input, Output};
 use tickscope::link::{Command, FromWorker, State, StoreInfo, StoreKind, ToWorker, ViewFrame};
@@ -92,6 +92,8 @@ pub struct Harness {
     pub ignores_bounds: bool,
     /// Counts one row in the first bucket and none behind.
     pub false_counts: bool,
+    /// Symbol and publisher of the rows whose id leaves this remainder; without any the table has no such columns.
+    pub keys: Vec<(Option<&'static str>, Option<i32>)>,
     /// First and last time that it claims to have.
     pub false_bounds: Option<(i64, i64)>,
     pub now: u64,
@@ -119,6 +121,7 @@ impl Harness {
             ignores_bounds: false,
             false_counts: false,
             false_bounds: None,
+            keys: Vec::new(),
             now: 1_000_000,
             states: Vec::new(),
             frames: Vec::new(),
@@ -252,6 +255,21 @@ impl Harness {
         }
     }
 
+    /// Symbol and publisher of a row.
+    pub fn key_of(&self, row: &Row) -> (Option<&'static str>, Option<i32>) {
+        self.keys[row.id as usize % self.keys.len()]
+    }
+
+    fn is_asked(&self, sql: &str, (symbol, publisher): (Option<&str>, Option<i32>)) -> bool {
+        let is = |column: &str, value: Option<String>| {
+            let condition = value.map_or_else(|| format!("{column} IS NULL"), |value| format!("{column} = {value}"));
+            let (null, equal) = (format!("{column} IS NULL"), format!("{column} = "));
+            !(sql.contains(&null) || sql.contains(&equal)) || sql.split(" AND ").any(|part| part.ends_with(&condition))
+        };
+        is("\"symbol\"", symbol.map(|symbol| format!("'{}'", symbol.replace('\'', "''"))))
+            && is("\"publisher_id\"", publisher.map(|id| id.to_string()))
+    }
+
     fn answer(&mut self, socket: u32, query: &QueryRequest) {
         let sql = &query.sql;
         let asks_rows = !sql.contains(" AS ") && !sql.contains("tables()") && !sql.contains("table_columns(");
@@ -264,7 +282,8 @@ impl Harness {
         };
         let from = bound(">= to_timestamp_nanos(").unwrap_or(i64::MIN);
         let to = bound("< to_timestamp_nanos(").unwrap_or(i64::MAX);
-        let inside: Vec<Row> = self.rows.iter().filter(|row| row.time >= from && row.time < to).copied().collect();
+        let asked = |row: &&Row| row.time >= from && row.time < to && (self.keys.is_empty() || self.is_asked(sql, self.key_of(row)));
+        let inside: Vec<Row> = self.rows.iter().filter(asked).copied().collect();
         let count = |rows: usize| -> ArrayRef { Arc::new(Int64Array::from(vec![rows as i64])) };
         let time = |time: Option<i64>| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(vec![time]).with_timezone("UTC")) };
         let text = |texts: Vec<&str>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
@@ -281,8 +300,27 @@ impl Harness {
             return self.send(socket, query, &[answer], None);
         }
         if sql.contains("FROM table_columns(") {
-            let (names, kinds) = COLUMNS.iter().copied().unzip();
+            let keys = [("symbol", "SYMBOL"), ("publisher_id", "INT")];
+            let (names, kinds) = COLUMNS.into_iter().chain(keys.into_iter().filter(|_| !self.keys.is_empty())).unzip();
             return self.send(socket, query, &[batch(vec![("column", text(names)), ("type", text(kinds))])], None);
+        }
+        if sql.contains(" GROUP BY \"symbol\"") {
+            let mut listed: Vec<_> = (0..self.keys.len())
+                .map(|at| (self.keys[at], inside.iter().filter(|row| self.key_of(row) == self.keys[at]).map(|row| row.time).collect::<Vec<_>>()))
+                .filter(|(_, times)| !times.is_empty())
+                .collect();
+            listed.sort_by_key(|(_, times)| std::cmp::Reverse(times.len()));
+            let times = |pick: fn(&[i64]) -> Option<i64>| -> ArrayRef {
+                Arc::new(TimestampNanosecondArray::from_iter(listed.iter().map(|(_, times)| pick(times))).with_timezone("UTC"))
+            };
+            let answer = batch(vec![
+                ("symbol", Arc::new(StringArray::from_iter(listed.iter().map(|((symbol, _), _)| *symbol)))),
+                ("publisher_id", Arc::new(Int32Array::from_iter(listed.iter().map(|((_, publisher), _)| *publisher)))),
+                ("event_count", Arc::new(Int64Array::from_iter_values(listed.iter().map(|(_, times)| times.len() as i64)))),
+                ("first_time", times(|times| times.first().copied())),
+                ("last_time", times(|times| times.last().copied())),
+            ]);
+            return self.send(socket, query, &[answer], None);
         }
         if sql.contains("AS first_time") {
             if let Some((first, last)) = self.false_bounds {
