@@ -138,7 +138,7 @@ impl Engine {
             Target::Moment(moment) => moment.time,
             _ => UnixNanos(i64::MAX),
         };
-        let forward = self.position().is_none_or(|position| target.includes(self.player.applied(), position));
+        let forward = self.position().is_none_or(|position| target.includes(position));
         let in_history = self.history.start() <= time && (self.history.complete_to() > time || self.history.ended()) && self.as_of.is_some();
         let near = in_history && (forward || self.rewind(&target));
         if !near {
@@ -175,8 +175,7 @@ impl Engine {
         if seek.anchors == 0 {
             // The current run may be the nearest: it is at or before the target, and no anchor lies between.
             let position = self.position();
-            let forward = position
-                .is_some_and(|position| target.includes(self.player.applied(), position) && anchor.is_none_or(|anchor| anchor <= position.time));
+            let forward = position.is_some_and(|position| target.includes(position) && anchor.is_none_or(|anchor| anchor <= position.time));
             if forward && self.player.last_time().is_some() {
                 return self.roll();
             }

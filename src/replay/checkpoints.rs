@@ -84,7 +84,7 @@ impl Checkpoints {
     /// The last one at or before a target with an index of at least `from`.
     #[must_use]
     pub fn before(&self, target: &Target, from: i64) -> Option<&Checkpoint> {
-        self.kept.range(from..).rev().map(|(_, kept)| kept).find(|kept| target.includes(kept.index, kept.moment()))
+        self.kept.range(from..).rev().map(|(_, kept)| kept).find(|kept| target.includes(kept.moment()))
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(before("2000/1"), Some(100));
         assert_eq!(before("2000-"), Some(100));
         assert_eq!(before("999"), None);
-        assert_eq!(kept.before(&Target::Index(250), 201), None);
+        assert_eq!(kept.before(&Target::All, 301), None);
     }
 
     #[test]

@@ -36,15 +36,6 @@ impl Clock {
         }
     }
 
-    /// The wall time at which a market time is due; `None` when playback is not paced or it is due already.
-    #[must_use]
-    pub fn due(&self, market: UnixNanos) -> Option<u64> {
-        let Speed::Times { milli } = self.speed else { return None };
-        let ahead = i128::from(market.0) - i128::from(self.market.0);
-        let micros = u64::try_from(ahead).ok()?.div_ceil(milli.max(1));
-        Some(self.wall_micros.saturating_add(micros))
-    }
-
     /// Tells the clock how far playback really is. Returns how many milliseconds of wall time it is behind; past a second the
     /// schedule slips to what was reached.
     pub fn reached(&mut self, market: UnixNanos, wall_micros: u64) -> u64 {
@@ -74,17 +65,6 @@ mod tests {
             assert_eq!(at(milli).scheduled(15_000_000), Some(UnixNanos(START.0 + passed)));
         }
         assert_eq!(Clock::start(Speed::Max, 0, START).scheduled(9), None);
-    }
-
-    #[test]
-    fn an_event_is_due_at_the_first_microsecond_that_shows_it() {
-        for milli in [100, 1_000, 7_000] {
-            let clock = at(milli);
-            let event = UnixNanos(START.0 + 123_456_789);
-            let due = clock.due(event).unwrap();
-            assert!(clock.scheduled(due).unwrap() >= event);
-            assert!(clock.scheduled(due - 1).unwrap() < event);
-        }
     }
 
     #[test]

@@ -17,19 +17,16 @@ const MAX_UNDO_GROUPS: usize = 4_096;
 pub enum Target {
     /// Up to a moment.
     Moment(Moment),
-    /// Up to an index.
-    Index(i64),
     /// As far as there are rows.
     All,
 }
 
 impl Target {
-    /// Whether the state after the row before `index`, which ends at `moment`, is at or before the target.
+    /// Whether the state at `moment` is at or before the target.
     #[must_use]
-    pub fn includes(&self, index: i64, moment: Moment) -> bool {
+    pub fn includes(&self, moment: Moment) -> bool {
         match self {
             Target::All => true,
-            Target::Index(target) => index <= *target,
             Target::Moment(target) => moment <= *target,
         }
     }
@@ -139,7 +136,7 @@ impl Player {
     /// Goes back to the nearest known state at or before a target from which history holds every row. False when there is none.
     pub fn rewind(&mut self, history: &History<Chunk>, target: &Target) -> bool {
         let kept = self.checkpoints.before(target, history.first()).filter(|kept| kept.index >= self.origin.index);
-        let origin = Some(&self.origin).filter(|origin| origin.index >= history.first() && target.includes(origin.index, origin.moment()));
+        let origin = Some(&self.origin).filter(|origin| origin.index >= history.first() && target.includes(origin.moment()));
         let Some(from) = kept.or(origin).cloned() else { return false };
         let Ok(book) = Book::decode(&from.book) else { return false };
         self.book = book;
@@ -177,7 +174,7 @@ impl Player {
                 NextGroup::Ends(end) => end,
                 NextGroup::Open => {
                     // Where it ends is not known yet; if its last row lies behind the target, so does its end.
-                    let behind = moment_after(history, history.visible_end()).is_some_and(|moment| !target.includes(history.visible_end(), moment));
+                    let behind = moment_after(history, history.visible_end()).is_some_and(|moment| !target.includes(moment));
                     done.outcome = if behind { Outcome::Reached } else { Outcome::Starved };
                     return Ok(done);
                 }
@@ -186,15 +183,14 @@ impl Player {
                         _ if history.ended() => Outcome::Ended,
                         Target::Moment(moment) if history.complete_to() > moment.time => Outcome::Reached,
                         Target::Moment(Moment { time, place: Place::Before }) if history.complete_to() >= *time => Outcome::Reached,
-                        Target::Index(index) if self.applied >= *index => Outcome::Reached,
                         _ => Outcome::Starved,
                     };
                     return Ok(done);
                 }
             };
             let inside = match target {
-                Target::Moment(_) => moment_after(history, end).is_some_and(|moment| target.includes(end, moment)),
-                _ => target.includes(end, Moment::before(UnixNanos(0))),
+                Target::Moment(_) => moment_after(history, end).is_some_and(|moment| target.includes(moment)),
+                Target::All => true,
             };
             if !inside {
                 done.outcome = Outcome::Reached;
