@@ -1,6 +1,8 @@
 //! The engine where things go wrong or run into one another: commands on top of commands, seeks that are cut off, hostile answers,
 //! times at the ends of what 64 bits hold. No command stays without an answer, and no book is shown for a moment it is not of.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 #[path = "support/order_session.rs"]
 mod order_session;
 #[path = "support/small_store.rs"]

@@ -1,6 +1,8 @@
 //! The engine against a store in memory, in virtual time: whatever windows, ties, faults and seeks there are, every event is applied
 //! once and in order, and a book is the book.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 #[path = "support/order_session.rs"]
 mod order_session;
 #[path = "support/small_store.rs"]
