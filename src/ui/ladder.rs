@@ -224,20 +224,11 @@ fn InPlaceOfABook() -> impl IntoView {
         page.select(|state| state.catalogue.tables.iter().filter(|table| table.reason.is_none()).map(|table| table.name.clone()).collect::<Vec<_>>());
     let go = move |time| page.send(&page.state.with_untracked(|state| places::go_to(state, crate::units::Moment::end_of(time))));
     move || {
-        if let Some((title, reason)) = no_book.get() {
+        if let Some((title, text)) = no_book.get().or_else(|| importing.get()) {
             return view! {
                 <div class="card" role="note">
                     <h3>{title}</h3>
-                    <p>{reason}</p>
-                </div>
-            }
-            .into_any();
-        }
-        if let Some((message, todo)) = importing.get() {
-            return view! {
-                <div class="card" role="note">
-                    <h3>{message}</h3>
-                    <p>{todo}</p>
+                    <p>{text}</p>
                 </div>
             }
             .into_any();
