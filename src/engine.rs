@@ -321,6 +321,7 @@ impl Engine {
                 // What waited for it goes out; the clock has its own turns.
                 return self.report(now);
             }
+            ToWorker::Tape(_) | ToWorker::Timeline(_) => {}
             ToWorker::Visible(visible) => {
                 self.visible = visible;
                 self.frame.changed(&mut self.tally.frames_conflated);
@@ -407,6 +408,9 @@ impl Engine {
             Command::Step(by) => {
                 self.pause();
                 self.start_step(by, id, now);
+            }
+            Command::SeekTrade { .. } | Command::PaceByTime | Command::PaceByEvents(_) | Command::Loop(_) | Command::Browse { .. } => {
+                self.post(FromWorker::Answer { id, result: Err("not yet".to_owned()) });
             }
             Command::Open(_) | Command::Reconnect | Command::Speed(_) => {}
         }

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 mod frame;
+mod panels;
 pub use frame::{FrameError, FrameFlags, FrameLevel, LastTrade, ViewFrame};
+pub use panels::{Histogram, TapeRow, TapeRows, TapeView, TimelineView};
 
 /// From the page to the worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +46,10 @@ pub enum ToWorker {
     },
     /// The page became visible or hidden. A hidden page gets no frames; events go on.
     Visible(bool),
+    /// What the tape shows from now on; `None` while it is not on screen.
+    Tape(Option<TapeView>),
+    /// What the timeline shows from now on; `None` while it is not on screen.
+    Timeline(Option<TimelineView>),
 }
 
 /// From the worker to the page. Frames travel apart from these, as transferred buffers.
@@ -63,6 +69,10 @@ pub enum FromWorker {
         /// The state after the command, or why nothing changed.
         result: Result<Box<State>, String>,
     },
+    /// What the tape asked for, whenever it changes.
+    Tape(Box<TapeRows>),
+    /// What the timeline asked for, whenever it changes.
+    Histogram(Box<Histogram>),
 }
 
 /// A store that the page can open, as `/api/stores` lists it.
@@ -137,8 +147,13 @@ pub struct State {
     pub tie: Option<Tie>,
     /// Market time per wall time; `"max"` when not paced.
     pub speed: Speed,
-    /// What paces playback.
+    /// What paces playback: `time` (market time × speed) or `events` ([`State::rate`] a second).
     pub pacing: String,
+    /// Events a second, when they pace playback.
+    pub rate: Option<u32>,
+    /// The stretch that is played over and over.
+    #[serde(rename = "loop")]
+    pub looped: Option<Range>,
     /// The book as it stands; the digest is filled in for a request only.
     pub book: Option<BookJson>,
     /// One book a symbol, when several are open.
@@ -380,6 +395,10 @@ pub struct Counters {
     pub paint_p95_micros: Option<u64>,
     /// How far the clock is behind its schedule.
     pub lag_millis: Option<u64>,
+    /// Market time that playback has covered, paced by time: divided by the next one it is the speed.
+    pub played_micros: u64,
+    /// Wall time that it took for it.
+    pub playing_micros: u64,
     /// Bytes the server may still send.
     pub credit_bytes: i64,
     /// The granted window.
@@ -472,6 +491,8 @@ pub struct TableInfo {
     pub synthetic: bool,
     /// Why it cannot be opened as a book.
     pub reason: Option<String>,
+    /// Its busiest instruments, once [`Command::Browse`] has asked for them.
+    pub instruments: Vec<InstrumentInfo>,
 }
 
 /// An instrument of a table: the key of a book.
@@ -499,6 +520,24 @@ pub enum Command {
     Speed(Speed),
     /// Go to a moment: `ns`, `ns/k` or `ns-`.
     Seek(String),
+    /// Go to the moment just after the nth trade (from 1) of those with that time.
+    SeekTrade {
+        /// Decimal nanoseconds.
+        time: String,
+        /// Which of them.
+        nth: u32,
+    },
+    /// Pace playback by market time, at the speed.
+    PaceByTime,
+    /// Pace playback by events: so many a second.
+    PaceByEvents(u32),
+    /// Play a stretch over and over; `None` ends it.
+    Loop(Option<Range>),
+    /// Connect to a store and list its tables with their busiest instruments, without opening one.
+    Browse {
+        /// Name of a store; the default one otherwise.
+        source: Option<String>,
+    },
     /// One event group forward (1) or back (−1).
     Step(i8),
     /// Go to the start of the range.
@@ -533,6 +572,9 @@ pub struct Open {
 }
 
 impl Command {
+    /// The most events a second that can be asked for.
+    pub const MOST_RATE: u32 = 10_000_000;
+
     /// The form that [`Command::parse`] reads.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
@@ -542,6 +584,12 @@ impl Command {
             Command::Pause => json!({ "pause": true }),
             Command::Speed(speed) => json!({ "speed": speed }),
             Command::Seek(moment) => json!({ "seek": moment }),
+            Command::SeekTrade { time, nth } => json!({ "seek": time, "trade": nth }),
+            Command::PaceByTime => json!({ "pacing": "time" }),
+            Command::PaceByEvents(rate) => json!({ "pacing": "events", "rate": rate }),
+            Command::Loop(None) => json!({ "loop": null }),
+            Command::Loop(Some(range)) => json!({ "loop": [range.from, range.to] }),
+            Command::Browse { source } => json!({ "browse": { "source": source } }),
             Command::Step(by) => json!({ "step": "group", "by": by }),
             Command::Home => json!({ "home": true }),
             Command::End => json!({ "end": true }),
@@ -566,7 +614,7 @@ impl Command {
             allow(&[key])?;
             if object.get(key) == Some(&serde_json::Value::Bool(true)) { Ok(command) } else { Err(format!("{key} takes true; got {value}")) }
         };
-        let name = ["play", "pause", "speed", "seek", "step", "home", "end", "open", "reconnect"]
+        let name = ["play", "pause", "speed", "pacing", "seek", "step", "loop", "home", "end", "open", "browse", "reconnect"]
             .into_iter()
             .find(|name| object.contains_key(*name))
             .ok_or_else(|| format!("unknown command {value}"))?;
@@ -580,11 +628,44 @@ impl Command {
                 allow(&["speed"])?;
                 Ok(Command::Speed(parse_speed(&object["speed"])?))
             }
+            "pacing" => {
+                allow(&["pacing", "rate"])?;
+                let rate = object.get("rate").map(|rate| rate.as_u64().and_then(|rate| u32::try_from(rate).ok()));
+                match (object["pacing"].as_str(), rate) {
+                    (Some("time"), None) => Ok(Command::PaceByTime),
+                    (Some("events"), Some(Some(rate @ 1..=Command::MOST_RATE))) => Ok(Command::PaceByEvents(rate)),
+                    (Some("events"), _) => Err(format!("rate takes a whole number from 1 to {}; got {value}", Command::MOST_RATE)),
+                    _ => Err(format!("pacing takes \"time\", or \"events\" with a rate; got {value}")),
+                }
+            }
+            "loop" => {
+                allow(&["loop"])?;
+                let ends = object["loop"].as_array().map(Vec::as_slice);
+                match (&object["loop"], ends) {
+                    (serde_json::Value::Null, _) => Ok(Command::Loop(None)),
+                    (_, Some([serde_json::Value::String(from), serde_json::Value::String(to)])) => {
+                        Ok(Command::Loop(Some(Range { from: from.clone(), to: to.clone() })))
+                    }
+                    _ => Err(format!("loop takes two times as text, or null; got {}", object["loop"])),
+                }
+            }
+            "browse" => {
+                allow(&["browse"])?;
+                let browse = object["browse"].as_object().filter(|browse| browse.keys().all(|key| key == "source"));
+                match browse.map(|browse| browse.get("source").unwrap_or(&serde_json::Value::Null)) {
+                    Some(serde_json::Value::Null) => Ok(Command::Browse { source: None }),
+                    Some(serde_json::Value::String(source)) => Ok(Command::Browse { source: Some(source.clone()) }),
+                    _ => Err(format!("browse takes {{\"source\":NAME}}; got {value}")),
+                }
+            }
             "seek" => {
-                allow(&["seek"])?;
-                match object["seek"].as_str() {
-                    Some(moment) => Ok(Command::Seek(moment.to_owned())),
-                    None => Err(format!("seek takes a moment as text (\"ns\", \"ns/k\" or \"ns-\"); got {}", object["seek"])),
+                allow(&["seek", "trade"])?;
+                let nth = object.get("trade").map(|nth| nth.as_u64().and_then(|nth| u32::try_from(nth).ok()).filter(|nth| *nth > 0));
+                match (object["seek"].as_str(), nth) {
+                    (Some(moment), None) => Ok(Command::Seek(moment.to_owned())),
+                    (Some(time), Some(Some(nth))) => Ok(Command::SeekTrade { time: time.to_owned(), nth }),
+                    (Some(_), Some(None)) => Err(format!("trade takes a whole number from 1; got {value}")),
+                    (None, _) => Err(format!("seek takes a moment as text (\"ns\", \"ns/k\" or \"ns-\"); got {}", object["seek"])),
                 }
             }
             "step" => {
@@ -621,6 +702,13 @@ mod tests {
             Command::Seek("1703462400000000000/3".into()),
             Command::Step(1),
             Command::Step(-1),
+            Command::SeekTrade { time: "1703462400000000000".into(), nth: 2 },
+            Command::PaceByTime,
+            Command::PaceByEvents(1_000),
+            Command::Loop(None),
+            Command::Loop(Some(Range { from: "1".into(), to: "2".into() })),
+            Command::Browse { source: None },
+            Command::Browse { source: Some("embedded".into()) },
             Command::Home,
             Command::End,
             Command::Open(open),
@@ -641,6 +729,11 @@ mod tests {
             (r#"{"play":false}"#, "takes true"),
             (r#"{"play":true,"x":1}"#, "unknown key"),
             (r#"{"seek":17}"#, "as text"),
+            (r#"{"seek":"17","trade":0}"#, "from 1"),
+            (r#"{"pacing":"events"}"#, "whole number"),
+            (r#"{"pacing":"x"}"#, "\"time\""),
+            (r#"{"loop":["1"]}"#, "two times"),
+            (r#"{"browse":{"x":1}}"#, "NAME"),
             (r#"{"step":"trade"}"#, "group"),
             (r#"{"open":{"tabel":"x"}}"#, "tabel"),
         ] {

@@ -102,7 +102,7 @@ impl Client {
                 self.answers.insert(id, result);
             }
             Output::Post(FromWorker::State(state)) => self.state = Some(state),
-            Output::Post(FromWorker::Ready | FromWorker::Counters(_)) => {}
+            Output::Post(FromWorker::Ready | FromWorker::Counters(_) | FromWorker::Tape(_) | FromWorker::Histogram(_)) => {}
             Output::Frame(bytes) => {
                 if let Ok(frame) = ViewFrame::decode(&bytes) {
                     let sequence = frame.sequence;

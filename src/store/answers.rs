@@ -135,6 +135,7 @@ pub fn tables(batches: &[RecordBatch]) -> Result<Vec<TableInfo>, BadAnswer> {
                 designated,
                 synthetic,
                 reason,
+                instruments: Vec::new(),
             })
         })
         .collect()

@@ -315,6 +315,7 @@ impl Page {
             WorkerEvent::Ready => self.with_worker(|worker| worker.send(ToWorker::Visible(dom::is_visible(&self.window())))),
             WorkerEvent::State(state) => self.take_state(*state),
             WorkerEvent::Counters(counters) => self.take_counters(*counters),
+            WorkerEvent::Tape(_) | WorkerEvent::Histogram(_) => {}
             WorkerEvent::Stopped(detail) => self.failure.set(Some(wording::worker_stopped(&detail))),
             WorkerEvent::Unreadable(detail) => self.failure.set(Some(wording::unreadable_message(&detail))),
         }

@@ -20,6 +20,10 @@ pub enum WorkerEvent {
     State(Box<State>),
     /// New counters.
     Counters(Box<crate::link::Counters>),
+    /// Trades for the tape.
+    Tape(Box<crate::link::TapeRows>),
+    /// Counts for the timeline.
+    Histogram(Box<crate::link::Histogram>),
     /// It trapped, or its script could not be loaded; it is gone.
     Stopped(String),
     /// A message or frame of it could not be read.
@@ -185,6 +189,8 @@ impl Handle {
             }
             Ok(FromWorker::State(state)) => (self.on_event)(WorkerEvent::State(state)),
             Ok(FromWorker::Counters(counters)) => (self.on_event)(WorkerEvent::Counters(counters)),
+            Ok(FromWorker::Tape(rows)) => (self.on_event)(WorkerEvent::Tape(rows)),
+            Ok(FromWorker::Histogram(histogram)) => (self.on_event)(WorkerEvent::Histogram(histogram)),
             Ok(FromWorker::Answer { id, result }) => {
                 // Taken out first: the answer may ask again.
                 let answer = self.waiting.borrow_mut().remove(&id);
