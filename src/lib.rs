@@ -18,7 +18,7 @@ pub mod units;
 pub mod view;
 pub mod wire;
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(target_arch = "wasm32"), feature = "server"))]
 pub mod server;
 #[cfg(target_arch = "wasm32")]
 pub mod ui;
