@@ -10,6 +10,8 @@ mod data;
 mod binary;
 #[path = "serve/client.rs"]
 mod client;
+#[path = "serve/counts.rs"]
+mod counts;
 #[path = "serve/dbn.rs"]
 mod dbn_values;
 #[path = "serve/files.rs"]

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::ServeError;
+use super::import::counts;
 use super::source::{Format, TableSource};
 
 /// Raised when the same input would be imported differently.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 
 /// Where imported files are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -125,6 +126,10 @@ impl Cache {
     /// It cannot be renamed.
     pub(crate) fn keep(&self, table: Scratch, key: &Key, facts: &Facts) -> Result<PathBuf, ServeError> {
         let path = self.table_path(key);
+        if counts::path_beside(table.path()).is_file() {
+            let target = counts::path_beside(&path);
+            fs::rename(counts::path_beside(table.path()), &target).map_err(ServeError::file("write", &target))?;
+        }
         table.rename(&path)?;
         self.remember(key, facts)?;
         Ok(path)
@@ -174,6 +179,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(counts::path_beside(&self.path));
     }
 }
 

@@ -1,4 +1,5 @@
-//! `tables()` and `table_columns('t')`, with the names and types of QuestDB's columns, so that a client's catalogue code is one.
+//! `tables()` and `table_columns('t')`, with the names and types of QuestDB's columns, so that a client's catalogue code is one;
+//! `second_counts('t')`, the rows of each second and instrument of an imported table.
 
 use std::sync::Arc;
 
@@ -12,22 +13,25 @@ use datafusion::logical_expr::Expr;
 use datafusion::prelude::SessionContext;
 
 use super::catalog::{Catalog, TableEntry};
+use super::table::StoredTable;
 use super::time_column;
 use crate::columnar::{ResultSchema, metadata};
 use crate::wire::ColumnType;
 
 const TABLES: &str = "tables";
 const TABLE_COLUMNS: &str = "table_columns";
+const SECOND_COUNTS: &str = "second_counts";
 
 /// Whether that name is one of the functions here.
 pub(crate) fn is_table_function(name: &str) -> bool {
-    name == TABLES || name == TABLE_COLUMNS
+    [TABLES, TABLE_COLUMNS, SECOND_COUNTS].contains(&name)
 }
 
 /// Makes the functions known to a session.
 pub(crate) fn register(context: &SessionContext, catalog: &Arc<Catalog>) {
     context.register_udtf(TABLES, Arc::new(Tables(Arc::clone(catalog))));
     context.register_udtf(TABLE_COLUMNS, Arc::new(TableColumns(Arc::clone(catalog))));
+    context.register_udtf(SECOND_COUNTS, Arc::new(SecondCounts(Arc::clone(catalog))));
 }
 
 #[derive(Debug)]
@@ -42,6 +46,7 @@ impl TableFunctionImpl for Tables {
         let text = |value: fn(&TableEntry) -> Option<String>| -> ArrayRef { Arc::new(tables.iter().map(value).collect::<StringArray>()) };
         let no = || -> ArrayRef { Arc::new(BooleanArray::from(vec![false; tables.len()])) };
         let rows = tables.iter().map(|table| i64::try_from(table.ready()?.facts().rows).ok());
+        let has_counts = tables.iter().map(|table| Some(table.ready().is_some_and(|table| table.counts().is_some())));
         let ids = (1..).take(tables.len());
         table(vec![
             ("id", Arc::new(Int32Array::from_iter_values(ids))),
@@ -57,6 +62,7 @@ impl TableFunctionImpl for Tables {
             ("table_min_timestamp", bound(&tables, |table| table.ready()?.facts().first)),
             ("table_max_timestamp", bound(&tables, |table| table.ready()?.facts().last)),
             ("note", text(TableEntry::note)),
+            ("has_counts", Arc::new(has_counts.collect::<BooleanArray>())),
         ])
     }
 }
@@ -75,10 +81,7 @@ struct TableColumns(Arc<Catalog>);
 
 impl TableFunctionImpl for TableColumns {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
-        let [Expr::Literal(ScalarValue::Utf8(Some(name)) | ScalarValue::Utf8View(Some(name)), _)] = args.exprs() else {
-            return Err(DataFusionError::Plan("table_columns takes the name of a table: table_columns('t')".to_owned()));
-        };
-        let entry = self.0.table(name).ok_or_else(|| DataFusionError::Plan(format!("table does not exist [table={name}]")))?;
+        let entry = named(&self.0, &args, TABLE_COLUMNS)?;
         let fields = entry.source.schema.fields();
         let designated = (0..fields.len()).map(|index| Some(entry.source.time == Some(index)));
         let no = || -> ArrayRef { Arc::new(BooleanArray::from(vec![false; fields.len()])) };
@@ -89,6 +92,34 @@ impl TableFunctionImpl for TableColumns {
             ("designated", Arc::new(designated.collect::<BooleanArray>())),
             ("upsertKey", no()),
         ])
+    }
+}
+
+/// The table that the only argument of a function names.
+fn named(catalog: &Catalog, args: &TableFunctionArgs, function: &str) -> Result<TableEntry> {
+    let [Expr::Literal(ScalarValue::Utf8(Some(name)) | ScalarValue::Utf8View(Some(name)), _)] = args.exprs() else {
+        return Err(DataFusionError::Plan(format!("{function} takes the name of a table: {function}('t')")));
+    };
+    catalog.table(name).ok_or_else(|| DataFusionError::Plan(format!("table does not exist [table={name}]")))
+}
+
+#[derive(Debug)]
+struct SecondCounts(Arc<Catalog>);
+
+impl TableFunctionImpl for SecondCounts {
+    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+        let entry = named(&self.0, &args, SECOND_COUNTS)?;
+        let counts = entry.ready().and_then(StoredTable::counts);
+        let counts = counts.ok_or_else(|| {
+            let name = &entry.source.name;
+            let why = match entry.ready() {
+                None => entry.note().unwrap_or_default(),
+                Some(table) if table.facts().in_place => "its file is read in place".to_owned(),
+                Some(_) => "it has no times, or some outside of what nanoseconds hold".to_owned(),
+            };
+            DataFusionError::Plan(format!("the rows of each second of table {name} were not counted ({why}): group the table itself"))
+        })?;
+        Ok(Arc::clone(counts) as Arc<dyn TableProvider>)
     }
 }
 

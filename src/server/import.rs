@@ -3,7 +3,7 @@
 //! A table is one Parquet file whose rows lie in the order in which they are served: by time, and where times are equal, by file
 //! and row as given. So a plain scan is the order, and the number of a row in that file breaks ties in every sort.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use super::progress::Progress;
 use super::sort::Sorter;
 use super::source::{Format, TableSource};
 
+pub(crate) mod counts;
 pub(crate) mod dbn;
 mod order;
 pub(crate) mod parquet;
@@ -31,6 +32,8 @@ pub(crate) struct Stored {
     pub(crate) path: PathBuf,
     /// Rows, first and last time.
     pub(crate) facts: Facts,
+    /// The rows of each second, for a file of the cache; see [`counts`].
+    pub(crate) counts: Option<PathBuf>,
 }
 
 /// What is known without reading rows: an import or a verdict from an earlier run. Cheap enough to be done before serving.
@@ -38,10 +41,11 @@ pub(crate) fn recall(source: &TableSource, cache: &Cache) -> Option<Stored> {
     let key = cache.key(source);
     let facts = cache.facts(&key)?;
     match facts.in_place {
-        true => Some(Stored { path: source.files.first()?.path.clone(), facts }),
+        true => Some(Stored { path: source.files.first()?.path.clone(), facts, counts: None }),
         false => {
             let path = cache.table_path(&key);
-            path.is_file().then_some(Stored { path, facts })
+            let counts = counts_of(&path);
+            path.is_file().then_some(Stored { path, facts, counts })
         }
     }
 }
@@ -57,7 +61,7 @@ pub(crate) fn run(source: &TableSource, cache: &Cache, progress: &Progress, sort
         if order.disorder().is_none() {
             let facts = order.facts(true);
             cache.remember(&key, &facts)?;
-            return Ok(Stored { path: file.path.clone(), facts });
+            return Ok(Stored { path: file.path.clone(), facts, counts: None });
         }
         progress.restart();
     }
@@ -76,7 +80,13 @@ pub(crate) fn run(source: &TableSource, cache: &Cache, progress: &Progress, sort
     let facts = order.facts(false);
     let path = cache.keep(table, &key, &facts)?;
     progress.finished(facts.rows, started.elapsed());
-    Ok(Stored { path, facts })
+    let counts = counts_of(&path);
+    Ok(Stored { path, facts, counts })
+}
+
+/// The counts beside a file of the cache, where it has them.
+fn counts_of(table: &Path) -> Option<PathBuf> {
+    Some(counts::path_beside(table)).filter(|path| path.is_file())
 }
 
 fn write_as_given(source: &TableSource, target: &super::cache::Scratch, progress: &Progress) -> Result<OrderCheck, ServeError> {

@@ -1,7 +1,7 @@
 //! Statements of the embedded store: what is accepted, and how its rows get their order.
 //!
-//! Accepted are queries (`SELECT`, `WITH`, `VALUES`), `EXPLAIN` of one, and `tables()` and `table_columns('t')` alone. Names are
-//! taken as written, upper and lower case apart, so that column names like `designatedTimestamp` need no quotes.
+//! Accepted are queries (`SELECT`, `WITH`, `VALUES`), `EXPLAIN` of one, and the functions `tables()`, `table_columns('t')` and
+//! `second_counts('t')` alone. Names are taken as written, upper and lower case apart, so that column names like `designatedTimestamp` need no quotes.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -73,7 +73,8 @@ impl Sql {
             return Err(QueryError::at(status::PARSE_ERROR, None, "one statement at a time, please"));
         }
         if !is_read_only(&statement) {
-            let refusal = "the embedded store is read only: it takes SELECT, WITH, VALUES, EXPLAIN, tables() and table_columns('t')";
+            let refusal =
+                "the embedded store is read only: it takes SELECT, WITH, VALUES, EXPLAIN, tables(), table_columns('t') and second_counts('t')";
             return Err(QueryError::at(status::SECURITY_ERROR, Some(0), refusal));
         }
         let state = self.context.state();

@@ -28,7 +28,7 @@ use parquet::arrow::RowNumber;
 
 use super::cache::Facts;
 use super::error::ServeError;
-use super::import::Stored;
+use super::import::{Stored, counts};
 use super::source::ROW_COLUMN;
 
 /// One Parquet file in order.
@@ -45,6 +45,8 @@ pub(crate) struct StoredTable {
     facts: Facts,
     /// Whether the facts are known.
     counted: bool,
+    /// Rows of each second, where they were counted.
+    counts: Option<Arc<StoredTable>>,
 }
 
 impl StoredTable {
@@ -58,7 +60,11 @@ impl StoredTable {
         let modified = metadata.modified().map_err(ServeError::file("read", &path))?;
         let location = ObjectPath::from_absolute_path(&path).map_err(|error| ServeError::content(&path, None, error))?;
         let facts = stored.facts.clone();
-        Ok(StoredTable { path, location, bytes: metadata.len(), modified, schema: Arc::clone(&columns), columns, time, facts, counted: true })
+        let counts = match &stored.counts {
+            Some(path) => Some(Arc::new(StoredTable { time: Some(0), ..StoredTable::open_unordered(path, counts::columns(&columns))? })),
+            None => None,
+        };
+        Ok(StoredTable { path, location, bytes: metadata.len(), modified, schema: Arc::clone(&columns), columns, time, facts, counted: true, counts })
     }
 
     /// A table over a file of which nothing is known: rows come as stored, in no declared order.
@@ -67,13 +73,18 @@ impl StoredTable {
     /// The file is gone.
     pub(crate) fn open_unordered(path: &Path, columns: SchemaRef) -> std::result::Result<StoredTable, ServeError> {
         let facts = Facts { in_place: false, rows: 0, first: None, last: None };
-        let table = StoredTable::open(&Stored { path: path.to_owned(), facts }, columns, None)?;
+        let table = StoredTable::open(&Stored { path: path.to_owned(), facts, counts: None }, columns, None)?;
         Ok(StoredTable { counted: false, ..table })
     }
 
     /// Rows, first and last time.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// The rows of each second and instrument, where they were counted: in order of the second.
+    pub(crate) fn counts(&self) -> Option<&Arc<StoredTable>> {
+        self.counts.as_ref()
     }
 
     /// The column that orders the rows.

@@ -57,7 +57,7 @@ impl OrderCheck {
 }
 
 /// The integers of a timestamp column.
-fn values(times: &dyn Array) -> Option<&ScalarBuffer<i64>> {
+pub(super) fn values(times: &dyn Array) -> Option<&ScalarBuffer<i64>> {
     let DataType::Timestamp(unit, _) = times.data_type() else { return None };
     match unit {
         TimeUnit::Second => times.as_primitive_opt::<TimestampSecondType>().map(|array| array.values()),
