@@ -2,8 +2,9 @@
 //!
 //! `cargo run -- [PART_OF_A_NAME]…`: all tests, or those whose name contains one of the parts, one after another. Prints what
 //! `cargo test` prints, so that one reader counts both. A test that needs market data which is not there says `SKIPPED name: why`.
-//! Pictures go to `target/screenshots`. `TICKSCOPE_LONG_PAUSE_SECONDS` makes the pause against a short query timeout longer.
+//! `cargo run -- --bench` is a part of tests/bench/run. Pictures go to `target/screenshots`. `TICKSCOPE_LONG_PAUSE_SECONDS` makes the pause against a short query timeout longer.
 
+mod bench;
 mod browser;
 mod checks;
 mod files;
@@ -50,6 +51,17 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if parts.iter().any(|part| part == "--bench") {
+        let measured = bench::run(&driver).await;
+        driver.close_browsers().await;
+        return match measured {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("bench: {why}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let chosen: Vec<_> = checks::ALL.iter().filter(|check| parts.is_empty() || parts.iter().any(|part| check.name.contains(part.as_str()))).collect();
     println!("\nrunning {} tests", chosen.len());
     let (mut passed, mut skipped, mut failures) = (0, 0, Vec::new());
