@@ -13,10 +13,13 @@
 mod connection;
 mod fetch;
 mod open;
+mod panels;
 mod report;
 mod seek;
+mod tape;
+mod timeline;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::columnar::ArrowByteCounter;
 use crate::history::{History, TimedRows};
@@ -32,6 +35,8 @@ use connection::{Connection, Which};
 use fetch::Fetch;
 use open::Opening;
 use seek::Seek;
+use tape::Tape;
+use timeline::Timeline;
 
 /// Bytes of rows kept, unless the user says otherwise.
 pub const HISTORY_BUDGET_BYTES: usize = 96 << 20;
@@ -141,6 +146,8 @@ struct Opened {
     range: Bounds,
     /// Dimensions of the selected array columns: a batch whose arrays are all null does not tell them.
     arrays: Vec<(String, u8)>,
+    /// Type of the column of sizes, as the store names it.
+    size_kind: String,
 }
 
 #[derive(Debug, Default)]
@@ -170,6 +177,14 @@ pub struct Engine {
     catalogue: Catalogue,
     control: Connection,
     data: Connection,
+    /// For the panels; when it fails, until when it is not tried again and why.
+    side: Connection,
+    side_retry_at: u64,
+    side_reason: Option<String>,
+    timeline: Timeline,
+    tape: Tape,
+    /// Tables whose rows of each second the store has counted.
+    counted: BTreeSet<String>,
     next_socket: u32,
     opening: Option<Opening>,
     /// What was asked to be opened last: asked again after a reconnect.
@@ -221,6 +236,12 @@ impl Engine {
             catalogue: Catalogue::default(),
             control: Connection::new(Which::Control),
             data: Connection::new(Which::Data),
+            side: Connection::new(Which::Side),
+            side_retry_at: 0,
+            side_reason: None,
+            timeline: Timeline::default(),
+            tape: Tape::default(),
+            counted: BTreeSet::new(),
             next_socket: 1,
             opening: None,
             wanted: None,
@@ -319,9 +340,11 @@ impl Engine {
                 self.tally.frames_painted += 1;
                 self.tally.paint.record(u64::from(paint_micros));
                 // What waited for it goes out; the clock has its own turns.
-                return self.report(now);
+                self.report(now);
+                return self.run_panels(now);
             }
-            ToWorker::Tape(_) | ToWorker::Timeline(_) => {}
+            ToWorker::Tape(view) => self.show_tape(view),
+            ToWorker::Timeline(view) => self.show_timeline(view),
             ToWorker::Visible(visible) => {
                 self.visible = visible;
                 self.frame.changed(&mut self.tally.frames_conflated);
@@ -469,8 +492,9 @@ impl Engine {
         // What is here is applied before more is asked for: it may be all that is wanted, and it makes room.
         let more = self.apply(now);
         self.run_fetch(now);
-        self.run_control(now);
+        self.run_tasks(Which::Control, now);
         self.report(now);
+        self.run_panels(now);
         let wake = if more {
             now
         } else if self.clock.is_some() {

@@ -61,6 +61,7 @@ pub struct History<T> {
     forgotten: Option<(i64, i64)>,
     last_time: Option<i64>,
     ended: bool,
+    runs: u64,
 }
 
 impl<T: TimedRows> History<T> {
@@ -80,6 +81,7 @@ impl<T: TimedRows> History<T> {
             forgotten: None,
             last_time: None,
             ended: true,
+            runs: 0,
         }
     }
 
@@ -96,6 +98,24 @@ impl<T: TimedRows> History<T> {
         self.forgotten = None;
         self.last_time = None;
         self.ended = false;
+        self.runs += 1;
+    }
+
+    /// Number of the run: another one for each [`History::begin`].
+    #[must_use]
+    pub fn run(&self) -> u64 {
+        self.runs
+    }
+
+    /// Whether rows of this run were forgotten.
+    #[must_use]
+    pub fn forgot(&self) -> bool {
+        self.forgotten.is_some()
+    }
+
+    /// What is kept, oldest first: index of the first row, how many rows of the batch count, and the batch.
+    pub fn entries(&self) -> impl Iterator<Item = (i64, usize, &T)> {
+        self.entries.iter().map(|entry| (entry.first, entry.rows, &entry.batch))
     }
 
     /// Makes room for `bytes` by forgetting applied rows, oldest first, and holds it. False when what is not applied leaves no

@@ -15,7 +15,7 @@ mod numbers;
 mod tests;
 mod words;
 
-pub use binding::{Anchor, Binding, ColumnDecl, NoBinding};
+pub use binding::{Anchor, Binding, ColumnDecl, NoBinding, TradeRows};
 pub use chunk::Chunk;
 pub use error::{MarketError, NumberFault};
 pub use event::{BookKind, Change, DepthLevel, DepthRow, Event, Flags, OrderAction, OrderChange, RowMark, Trade};

@@ -3,7 +3,7 @@
 //!
 //! It knows columns, times and limits; it does not know who shows them.
 
-use crate::units::UnixNanos;
+use crate::units::{Decimal, UnixNanos};
 
 pub mod answers;
 mod sql;
@@ -58,7 +58,40 @@ pub enum AnchorRows {
     },
 }
 
-/// A table and the instrument looked at.
+/// Rows that report a trade.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trades {
+    /// Column of the action and the words that say trade; without one every row is a trade.
+    pub action: Option<(String, Vec<String>)>,
+    /// Column of the price: a trade without one is none.
+    pub price: String,
+    /// Only trades of at least a size.
+    pub least: Option<Least>,
+}
+
+/// A smallest size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Least {
+    /// Column of the size.
+    pub column: String,
+    /// How the column holds it.
+    pub form: SizeForm,
+    /// At least this.
+    pub size: Decimal,
+}
+
+/// How a column holds sizes, which decides how one is written beside it so that the comparison is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeForm {
+    /// Integers.
+    Whole,
+    /// DECIMAL.
+    Decimal,
+    /// DOUBLE; the size written beside it has at most 15 digits, which a double tells apart.
+    Double,
+}
+
+/// A table, the instrument looked at, and which of its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Table.
@@ -67,6 +100,8 @@ pub struct Place {
     pub time: TimeColumn,
     /// The instrument.
     pub key: Key,
+    /// Only trades.
+    pub trades: Option<Trades>,
 }
 
 /// Everything the engine asks a store. Times are `from` inclusive, `to` exclusive.
@@ -110,13 +145,28 @@ pub enum Query {
         /// Before this.
         to: UnixNanos,
     },
-    /// Rows in each bucket of `width` nanoseconds since `from`; empty buckets are left out.
+    /// Rows in each bucket of `width` nanoseconds since `origin`; empty buckets are left out, and so are rows outside of the times.
     Counts {
         /// Where.
         place: Place,
-        /// Start of the first bucket.
+        /// Start of bucket 0, at or before `from`.
+        origin: UnixNanos,
+        /// First time.
         from: UnixNanos,
-        /// End.
+        /// First time after.
+        to: UnixNanos,
+        /// Width of a bucket.
+        width: i64,
+    },
+    /// The same as [`Query::Counts`], from the counts of whole seconds that the store keeps; all times are whole seconds.
+    SecondCounts {
+        /// Where; all its rows.
+        place: Place,
+        /// Start of bucket 0, at or before `from`.
+        origin: UnixNanos,
+        /// First time.
+        from: UnixNanos,
+        /// First time after.
         to: UnixNanos,
         /// Width of a bucket.
         width: i64,
@@ -133,6 +183,19 @@ pub enum Query {
         to: UnixNanos,
         /// At most so many rows.
         limit: Option<u64>,
+        /// Rows left out before the first.
+        skip: u64,
+    },
+    /// Rows of single times, in the order of the store.
+    RowsAt {
+        /// Where.
+        place: Place,
+        /// Columns, in order.
+        columns: Vec<String>,
+        /// The times.
+        times: Vec<UnixNanos>,
+        /// At most so many rows.
+        limit: u64,
     },
 }
 

@@ -1,4 +1,6 @@
-//! Sockets: one for rows, one for everything else, since a connection carries one query at a time.
+//! Sockets, of which each carries one query at a time: one for rows, one for what opening and seeking ask, and one on the side for
+//! what the panels ask. The third is opened when a panel first wants something and the first book is shown; a count over a day that
+//! takes its time holds up neither rows nor seeks there, and its failure ends nothing but the panels' answers.
 
 use std::collections::VecDeque;
 
@@ -32,12 +34,18 @@ const MAX_ANSWER_BYTES: usize = 32 << 20;
 const CLOSE_PROTOCOL: u16 = 4002;
 const CLOSE_NORMAL: u16 = 1000;
 
-/// Which of the two.
+/// Wait before the side connection is opened again.
+const SIDE_RETRY_MICROS: u64 = 2_000_000;
+
+/// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
     Control,
     Data,
+    Side,
 }
+
+const ALL: [Which; 3] = [Which::Control, Which::Data, Which::Side];
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -49,7 +57,7 @@ pub(super) struct Connection {
     last_heard: u64,
     pub(super) session: Session,
     assembler: Assembler,
-    /// Control only: what is to be asked, and what the running query answers.
+    /// All but data: what is to be asked, and what the running query answers.
     pub(super) tasks: VecDeque<(Task, String)>,
     pub(super) running: Option<(Task, String)>,
     answer: Vec<RecordBatch>,
@@ -80,7 +88,7 @@ impl Connection {
     }
 
     /// Takes back what is asked, running or not, where `unwanted` says so. The messages are to be sent.
-    fn withdraw(&mut self, unwanted: impl Fn(&Task) -> bool) -> Option<[Vec<u8>; 2]> {
+    pub(super) fn withdraw(&mut self, unwanted: impl Fn(&Task) -> bool) -> Option<[Vec<u8>; 2]> {
         self.tasks.retain(|(task, _)| !unwanted(task));
         if !self.running.as_ref().is_some_and(|(task, _)| unwanted(task)) {
             return None;
@@ -99,35 +107,61 @@ impl Connection {
 
 impl Engine {
     fn connection(&mut self, socket: u32) -> Option<&mut Connection> {
-        [&mut self.control, &mut self.data].into_iter().find(|connection| connection.socket == Some(socket))
+        [&mut self.control, &mut self.data, &mut self.side].into_iter().find(|connection| connection.socket == Some(socket))
     }
 
     fn by_name(&mut self, which: Which) -> &mut Connection {
         match which {
             Which::Control => &mut self.control,
             Which::Data => &mut self.data,
+            Which::Side => &mut self.side,
         }
     }
 
-    /// Opens both connections to the chosen store.
+    /// Opens the connections for rows and for questions to the chosen store.
     pub(super) fn connect(&mut self, now: u64) {
-        let Some(url) = self.store.as_ref().map(|store| store.url.clone()) else { return };
+        if self.store.is_none() {
+            return;
+        }
         self.disconnect();
         self.retry_at = None;
-        for which in [Which::Control, Which::Data] {
-            let socket = self.next_socket;
-            self.next_socket += 1;
-            let connection = self.by_name(which);
-            connection.socket = Some(socket);
-            connection.deadline = now + OPEN_MICROS;
-            self.outputs.push_back(Output::Connect { socket, url: url.clone() });
-        }
+        self.open_socket(Which::Control, now);
+        self.open_socket(Which::Data, now);
         self.state_dirty = true;
     }
 
-    /// Closes both. Rows that were not complete are forgotten; they are asked for again.
+    fn open_socket(&mut self, which: Which, now: u64) {
+        let Some(url) = self.store.as_ref().map(|store| store.url.clone()) else { return };
+        let socket = self.next_socket;
+        self.next_socket += 1;
+        let connection = self.by_name(which);
+        connection.socket = Some(socket);
+        connection.deadline = now + OPEN_MICROS;
+        self.outputs.push_back(Output::Connect { socket, url });
+    }
+
+    /// The side connection, opened when it is not.
+    pub(super) fn side_ready(&mut self, now: u64) -> bool {
+        if self.side.socket.is_none() && self.connected() && now >= self.side_retry_at {
+            self.open_socket(Which::Side, now);
+        }
+        self.side.ready()
+    }
+
+    /// The side connection cannot be used: what the panels asked is forgotten, and asked again after a while.
+    fn side_lost(&mut self, reason: String, now: u64) {
+        if let Some(socket) = self.side.forget() {
+            self.outputs.push_back(Output::Close { socket, code: CLOSE_NORMAL });
+        }
+        self.side_retry_at = now + SIDE_RETRY_MICROS;
+        self.panels_lost(reason);
+    }
+
+    /// Closes all. Rows that were not complete are forgotten; they are asked for again.
     pub(super) fn disconnect(&mut self) {
-        for which in [Which::Control, Which::Data] {
+        self.side_retry_at = 0;
+        self.panels_disconnected();
+        for which in ALL {
             if let Some(socket) = self.by_name(which).forget() {
                 self.outputs.push_back(Output::Close { socket, code: CLOSE_NORMAL });
             }
@@ -135,7 +169,7 @@ impl Engine {
         self.abandon_window();
     }
 
-    /// Whether both connections can be used.
+    /// Whether the connections that playback needs can be used.
     pub(super) fn connected(&self) -> bool {
         self.control.ready() && self.data.ready()
     }
@@ -177,23 +211,23 @@ impl Engine {
             None => {}
             Some(SessionEvent::Ready) => {
                 self.by_name(which).deadline = u64::MAX;
-                if self.connected() {
+                if which != Which::Side && self.connected() {
                     self.connected_again(now);
                 }
             }
             Some(SessionEvent::Batch(batch)) => self.batch(which, batch, bytes.len(), now),
             Some(SessionEvent::End) => match which {
                 Which::Data => self.window_ended(),
-                Which::Control => self.control_ended(now),
+                Which::Control | Which::Side => self.answer_ended(which, now),
             },
             Some(SessionEvent::Cancelled) => match which {
                 Which::Data => self.window_cancelled(),
                 // What was withdrawn is forgotten already.
-                Which::Control => {}
+                Which::Control | Which::Side => {}
             },
             Some(SessionEvent::Failed { status, message }) => match which {
                 Which::Data => self.window_failed(status, &message),
-                Which::Control => self.control_failed(status, &message),
+                Which::Control | Which::Side => self.answer_failed(which, status, &message),
             },
         }
     }
@@ -211,9 +245,9 @@ impl Engine {
                 self.tally.arrow_bytes.add(bytes);
                 self.rows(batch, wire_bytes, now);
             }
-            Which::Control => {
+            Which::Control | Which::Side => {
                 let bytes = ArrowByteCounter::new().add(&batch);
-                let control = &mut self.control;
+                let control = self.by_name(which);
                 control.answer_bytes = control.answer_bytes.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
                 // The first batch tells the columns; further ones without rows would only take memory.
                 if batch.num_rows() > 0 || control.answer.is_empty() {
@@ -221,68 +255,82 @@ impl Engine {
                 }
                 let rows: usize = control.answer.iter().map(RecordBatch::num_rows).sum();
                 if rows > MAX_ANSWER_ROWS || control.answer_bytes > MAX_ANSWER_BYTES {
-                    let what = format!("a catalogue answer of more than {MAX_ANSWER_ROWS} rows or {} MiB", MAX_ANSWER_BYTES >> 20);
+                    let what = format!("an answer of more than {MAX_ANSWER_ROWS} rows or {} MiB", MAX_ANSWER_BYTES >> 20);
                     return self.broken("decode", what, which);
                 }
-                if let Some(grant) = self.control.session.grant(wire_bytes as u64) {
-                    self.send(Which::Control, grant, now);
+                if let Some(grant) = self.by_name(which).session.grant(wire_bytes as u64) {
+                    self.send(which, grant, now);
                 }
             }
         }
     }
 
-    fn control_ended(&mut self, now: u64) {
-        let answer = std::mem::take(&mut self.control.answer);
-        self.control.answer_bytes = 0;
+    fn answer_ended(&mut self, which: Which, now: u64) {
+        let connection = self.by_name(which);
+        let answer = std::mem::take(&mut connection.answer);
+        connection.answer_bytes = 0;
+        let asked = connection.running.take();
         self.retries = 0;
-        if let Some((task, _)) = self.control.running.take() {
-            self.answered(task, &answer, now);
+        match (asked, which) {
+            (Some((task, _)), Which::Side) => self.panel_answered(task, &answer),
+            (Some((task, _)), _) => self.answered(task, &answer, now),
+            (None, _) => {}
         }
     }
 
-    fn control_failed(&mut self, status: u8, message: &str) {
-        self.control.answer.clear();
-        self.control.answer_bytes = 0;
-        if let Some((task, _)) = self.control.running.take() {
-            self.task_failed(task, status, message);
+    fn answer_failed(&mut self, which: Which, status: u8, message: &str) {
+        let connection = self.by_name(which);
+        connection.answer.clear();
+        connection.answer_bytes = 0;
+        match (connection.running.take(), which) {
+            (Some((task, _)), Which::Side) => self.panel_refused(&task, message),
+            (Some((task, _)), _) => self.task_failed(task, status, message),
+            (None, _) => {}
         }
     }
 
-    /// Sends the next control query when the connection is free.
-    pub(super) fn run_control(&mut self, now: u64) {
-        if !self.control.session.idle() || self.control.running.is_some() {
+    /// Sends the next query of a connection when it is free.
+    pub(super) fn run_tasks(&mut self, which: Which, now: u64) {
+        let connection = self.by_name(which);
+        if !connection.session.idle() || connection.running.is_some() {
             return;
         }
-        let Some((task, sql)) = self.control.tasks.pop_front() else { return };
-        if let Some(bytes) = self.control.session.query(&sql) {
-            self.control.assembler = Assembler::new();
-            self.control.last_heard = now;
-            self.control.running = Some((task, sql));
-            self.send(Which::Control, bytes, now);
+        let Some((task, sql)) = connection.tasks.pop_front() else { return };
+        if let Some(bytes) = connection.session.query(&sql) {
+            connection.assembler = Assembler::new();
+            connection.last_heard = now;
+            let pages = which == Which::Side;
+            connection.running = Some((task, sql));
+            for (column, dimensions) in self.opened.iter().filter(|_| pages).flat_map(|opened| &opened.arrays) {
+                self.side.assembler.expect_dimensions(column, *dimensions);
+            }
+            self.send(which, bytes, now);
         }
     }
 
     /// Forgets every control query: the place that they were asked for is not wanted any more.
     pub(super) fn withdraw_all(&mut self) {
         let messages = self.control.withdraw(|_| true);
-        self.send_all(messages);
+        self.send_all(Which::Control, messages);
+        let messages = self.side.withdraw(|_| true);
+        self.send_all(Which::Side, messages);
     }
 
     /// Forgets the queries of a seek. Counting, which only helps to plan, waits until the next seek is served.
     pub(super) fn withdraw_seek(&mut self) {
         let messages = self.control.withdraw(|task| matches!(task, Task::Anchor | Task::FirstRow | Task::Base));
-        self.send_all(messages);
+        self.send_all(Which::Control, messages);
         if let Some((Task::Counts { width }, sql)) = &self.control.running {
             let counts = (Task::Counts { width: *width }, sql.clone());
             let messages = self.control.withdraw(|task| matches!(task, Task::Counts { .. }));
-            self.send_all(messages);
+            self.send_all(Which::Control, messages);
             self.control.tasks.push_back(counts);
         }
     }
 
-    fn send_all(&mut self, messages: Option<[Vec<u8>; 2]>) {
+    pub(super) fn send_all(&mut self, which: Which, messages: Option<[Vec<u8>; 2]>) {
         for bytes in messages.into_iter().flatten() {
-            self.send(Which::Control, bytes, self.now);
+            self.send(which, bytes, self.now);
         }
     }
 
@@ -301,9 +349,13 @@ impl Engine {
 
     /// A connection whose bytes cannot be trusted: both are closed, the last frame stays, reconnecting is offered.
     pub(super) fn broken(&mut self, code: &str, what: String, which: Which) {
+        if which == Which::Side {
+            return self.side_lost(format!("the store's answer cannot be read: {what}"), self.now);
+        }
         let name = match which {
             Which::Control => "catalogue connection",
             Which::Data => "data connection",
+            Which::Side => "side connection",
         };
         if let Some(socket) = self.by_name(which).forget() {
             self.outputs.push_back(Output::Close { socket, code: CLOSE_PROTOCOL });
@@ -327,7 +379,12 @@ impl Engine {
     pub(super) fn socket_closed(&mut self, socket: u32, code: u16, reason: &str, now: u64) {
         let Some(connection) = self.connection(socket) else { return };
         let was_ready = connection.ready();
+        let side = connection.which == Which::Side;
         connection.socket = None;
+        if side {
+            let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            return self.side_lost(format!("the connection for it ended (close code {code}{reason})"), now);
+        }
         self.lost(was_ready, code, reason, now);
     }
 
@@ -369,7 +426,12 @@ impl Engine {
         if [&self.control, &self.data].into_iter().any(silent) {
             self.lost(true, 1006, "a query was not answered within 75 seconds", now);
         }
-        for which in [Which::Control, Which::Data] {
+        if self.side.socket.is_some() && now > self.side.deadline {
+            self.side_lost("the store does not answer a connection for it".to_owned(), now);
+        } else if silent(&self.side) {
+            self.side_lost("a query was not answered within 75 seconds".to_owned(), now);
+        }
+        for which in ALL {
             let connection = self.by_name(which);
             if connection.ready() && connection.session.idle() && now.saturating_sub(connection.last_sent) > KEEP_ALIVE_MICROS {
                 self.send(which, Session::keep_alive(), now);

@@ -132,6 +132,7 @@ impl Engine {
             from: window.from,
             to: window.to,
             limit: window.limit,
+            skip: 0,
         };
         match store::render(&query, kind_of(self.store.as_ref())) {
             Err(error) => self.bad_name(&error),
@@ -222,6 +223,7 @@ impl Engine {
                 todo: "A book cannot be rebuilt from it: the store must send the table in the order of its designated timestamp".to_owned(),
             });
         }
+        self.tape.sync(&self.history);
         if self.history.bytes() > self.most_bytes() {
             self.stop_window(now);
             self.out_of_memory();

@@ -6,6 +6,7 @@
 
 use arrow_array::RecordBatch;
 
+use super::timeline::Bars;
 use super::{Engine, Opened, kind_of, time_unit};
 use crate::link::{BindingInfo, ErrorJson, InstrumentInfo, Open, Range, StoreInfo, TableInfo};
 use crate::market::{Anchor, Binding, ColumnDecl, Feed};
@@ -30,6 +31,19 @@ pub(super) enum Task {
     Counts {
         width: i64,
     },
+    /// Rows in the bars of the timeline.
+    Bars(Bars),
+    /// Trades in buckets of the range.
+    TradeCounts,
+    /// Trades before a time in a run of history.
+    TradesBefore {
+        run: u64,
+        time: UnixNanos,
+    },
+    /// A page of trades, and then: how many come before its first time, and what else its times have.
+    TradePage(u64),
+    TradePlaces(u64),
+    TradeTies(u64),
 }
 
 /// A place on its way to be open.
@@ -48,6 +62,7 @@ pub(super) struct Opening {
     narrowed: bool,
     range: Option<(UnixNanos, UnixNanos)>,
     arrays: Vec<(String, u8)>,
+    size_kind: String,
 }
 
 impl Engine {
@@ -104,6 +119,7 @@ impl Engine {
             narrowed: false,
             range: None,
             arrays: Vec::new(),
+            size_kind: String::new(),
         });
         let same = self.store.as_ref().is_some_and(|old| old.url == store.url);
         self.store = Some(store);
@@ -154,7 +170,10 @@ impl Engine {
 
     pub(super) fn answered(&mut self, task: Task, answer: &[RecordBatch], now: u64) {
         let result = match task {
-            Task::Tables => answers::tables(answer).map(|tables| self.got_tables(tables)),
+            Task::Tables => answers::tables_with_counts(answer).and_then(|counted| {
+                self.counted = counted;
+                answers::tables(answer).map(|tables| self.got_tables(tables))
+            }),
             Task::Columns => answers::columns(answer).map(|columns| self.got_columns(&columns)),
             Task::Instruments => self.read_instruments(answer).map(|instruments| self.got_instruments(instruments, now)),
             Task::Bounds => answers::bounds(answer).map(|bounds| self.got_bounds(bounds, now)),
@@ -170,6 +189,8 @@ impl Engine {
                 self.fetch.counts = answers::counts(answer, from, width).ok();
                 Ok(())
             }
+            // Asked on the side.
+            Task::Bars(_) | Task::TradeCounts | Task::TradesBefore { .. } | Task::TradePage(_) | Task::TradePlaces(_) | Task::TradeTies(_) => Ok(()),
         };
         if let Err(error) = result {
             let place = self.place_text();
@@ -278,6 +299,8 @@ impl Engine {
                 return self.next_candidate();
             }
         };
+        let kind_of_column = |name: &String| columns.iter().find(|column| column.name == *name).map(|column| column.kind.clone());
+        opening.size_kind = binding.roles.get("size").and_then(kind_of_column).unwrap_or_default();
         let dimensions = |kind: &str| u8::try_from(kind.matches("[]").count()).unwrap_or(u8::MAX);
         opening.arrays =
             columns.iter().map(|column| (column.name.clone(), dimensions(&column.kind))).filter(|(_, dimensions)| *dimensions > 0).collect();
@@ -360,7 +383,7 @@ impl Engine {
 
     fn opening_place(&self) -> Option<Place> {
         let opening = self.opening.as_ref().filter(|opening| opening.instrument.is_some())?;
-        Some(Place { table: opening.table.as_ref()?.name.clone(), time: opening.time.clone()?, key: opening.key.clone() })
+        Some(Place { table: opening.table.as_ref()?.name.clone(), time: opening.time.clone()?, key: opening.key.clone(), trades: None })
     }
 
     fn got_bounds(&mut self, bounds: Bounds, now: u64) {
@@ -393,11 +416,23 @@ impl Engine {
         self.history.begin(from, 0);
         self.history.finish();
         self.fetch.forget_table();
+        self.panels_forget();
         self.ended = false;
         self.as_of = None;
         self.disturbed = false;
         self.kept = None;
-        self.opened = Some(Opened { store, place, instrument, feed: Feed::new(&binding), binding, from, to, range, arrays: opening.arrays });
+        self.opened = Some(Opened {
+            store,
+            place,
+            instrument,
+            feed: Feed::new(&binding),
+            binding,
+            from,
+            to,
+            range,
+            arrays: opening.arrays,
+            size_kind: opening.size_kind,
+        });
         self.state_dirty = true;
         if range.times.is_none() {
             // The answer comes after the nearest data is known, with the book as it stands over the empty range.
@@ -417,7 +452,7 @@ impl Engine {
     fn ask_counts(&mut self) {
         let Some(opened) = &self.opened else { return };
         let width = store::windows::bucket_width(opened.from, opened.to);
-        let query = Query::Counts { place: opened.place.clone(), from: opened.from, to: opened.to, width };
+        let query = Query::Counts { place: opened.place.clone(), origin: opened.from, from: opened.from, to: opened.to, width };
         self.ask(Task::Counts { width }, &query);
     }
 
@@ -496,7 +531,8 @@ fn doing(task: &Task) -> &'static str {
         Task::Bounds | Task::Range | Task::NearestBefore | Task::NearestAfter => "looking for the first and last time",
         Task::Anchor | Task::FirstRow => "looking for where the book begins",
         Task::Base => "counting events",
-        Task::Counts { .. } => "counting rows per bucket",
+        Task::Counts { .. } | Task::Bars(_) | Task::TradeCounts => "counting rows per bucket",
+        Task::TradesBefore { .. } | Task::TradePage(_) | Task::TradePlaces(_) | Task::TradeTies(_) => "reading trades",
     }
 }
 

@@ -53,6 +53,24 @@ pub struct Binding {
     pub(super) layout: Layout,
 }
 
+/// Which rows of a table are trades, so that a store can be asked for them alone. Those without a price are none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TradeRows {
+    /// None.
+    None,
+    /// Those whose action is one of the words.
+    Where {
+        /// The column of the action.
+        column: String,
+        /// Its words for a trade.
+        words: Vec<String>,
+        /// The column of the price.
+        price: String,
+        /// The column of the size.
+        size: String,
+    },
+}
+
 /// Positions are those in [`Binding::columns`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -178,6 +196,17 @@ impl Binding {
             name: self.name.clone(),
             roles: self.roles.iter().map(|(role, column)| ((*role).to_owned(), column.clone())).collect(),
             reason: None,
+        }
+    }
+
+    /// Which rows of the table are trades.
+    #[must_use]
+    pub fn trade_rows(&self) -> TradeRows {
+        match (self.roles.get("action"), self.roles.get("price"), self.roles.get("size")) {
+            (Some(action), Some(price), Some(size)) => {
+                TradeRows::Where { column: action.clone(), words: vec!["T".to_owned()], price: price.clone(), size: size.clone() }
+            }
+            _ => TradeRows::None,
         }
     }
 

@@ -107,6 +107,22 @@ impl Chunk {
         RowMark { time: self.time(row), venue_time: self.venue_time(row), snapshot: flags.snapshot(), last: self.flags.is_none() || flags.last() }
     }
 
+    /// The trade that a row reports.
+    ///
+    /// # Panics
+    /// When there is no such row, as for a slice.
+    #[must_use]
+    pub fn trade(&self, row: usize) -> Option<Trade> {
+        let actions = self.actions.as_ref()?;
+        if Words::action(actions[row]) != Action::Trade {
+            return None;
+        }
+        let price = self.price.as_ref().and_then(|prices| prices.get(row)).map(Price)?;
+        let size = Size(self.size.as_ref().and_then(|sizes| sizes.get(row)).unwrap_or(0));
+        let side = self.sides.as_ref().map_or(0, |sides| sides[row]);
+        Some(Trade { price, size, aggressor: Words::aggressor(side) })
+    }
+
     /// What a row does. `previous` is the mark of the row before it in the stream, `None` for the first; `scratch` holds the
     /// levels of a depth row.
     ///

@@ -1,6 +1,8 @@
 //! Record batches of catalogue answers → values. A store may send a text as VARCHAR or SYMBOL and a count in any integer width;
 //! what it may not do is leave a column out.
 
+use std::collections::BTreeSet;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType, UInt32Type};
 use arrow_array::{Array, RecordBatch};
@@ -141,6 +143,21 @@ pub fn tables(batches: &[RecordBatch]) -> Result<Vec<TableInfo>, BadAnswer> {
         .collect()
 }
 
+/// The tables of an answer to [`super::Query::Tables`] whose rows of each second the store has counted.
+///
+/// # Errors
+/// As [`tables`].
+pub fn tables_with_counts(batches: &[RecordBatch]) -> Result<BTreeSet<String>, BadAnswer> {
+    let mut names = BTreeSet::new();
+    for (batch, row) in rows(batches) {
+        let has = batch.column_by_name("has_counts").and_then(|column| column.as_boolean_opt());
+        if has.is_some_and(|has| has.is_valid(row) && has.value(row)) {
+            names.extend(text(batch, "table_name", row)?);
+        }
+    }
+    Ok(names)
+}
+
 /// Reads the answer to [`super::Query::Columns`].
 ///
 /// # Errors
@@ -221,7 +238,7 @@ pub fn anchor(batches: &[RecordBatch]) -> Result<Option<UnixNanos>, BadAnswer> {
     }
 }
 
-/// Reads the answer to [`super::Query::Counts`].
+/// Reads the answer to [`super::Query::Counts`] and [`super::Query::SecondCounts`].
 ///
 /// # Errors
 /// As [`tables`]; also for a bucket before the first.

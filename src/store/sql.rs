@@ -3,9 +3,9 @@
 //! Neither gets an ORDER BY for rows: a plain or filtered scan comes in designated order on both, ties as stored, while a sort may
 //! permute ties in DataFusion.
 
-use super::{AnchorRows, BadName, Key, MAX_INSTRUMENTS, MAX_TABLES, Place, Query, TimeColumn, TimeUnit};
+use super::{AnchorRows, BadName, Key, Least, MAX_INSTRUMENTS, MAX_TABLES, Place, Query, SizeForm, TimeColumn, TimeUnit, Trades};
 use crate::link::StoreKind;
-use crate::units::UnixNanos;
+use crate::units::{Scale, UnixNanos};
 
 /// The statement for a query.
 ///
@@ -15,7 +15,7 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
     let sql = match query {
         Query::Tables => {
             let note = match kind {
-                StoreKind::Embedded => ", note",
+                StoreKind::Embedded => ", note, has_counts",
                 StoreKind::Questdb => "",
             };
             format!("SELECT table_name, \"designatedTimestamp\", table_row_count{note} FROM tables() LIMIT {MAX_TABLES}")
@@ -25,7 +25,7 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
             let columns = key.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", ");
             let (table, time) = (name(table)?, name(&time.name)?);
             let only = Key { symbol: symbol.clone().map(|(column, symbol)| (column, Some(symbol))), ..Key::default() };
-            let only = where_all(&conditions(&only)?);
+            let only = where_all(&key_conditions(&only)?);
             format!(
                 "SELECT {columns}, count(*) AS event_count, min({time}) AS first_time, max({time}) AS last_time FROM {table}{only} \
                  GROUP BY {columns} ORDER BY event_count DESC, {columns} LIMIT {MAX_INSTRUMENTS}"
@@ -33,7 +33,7 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
         }
         Query::Bounds { place, from, to } => {
             let time = name(&place.time.name)?;
-            let mut conditions = conditions(&place.key)?;
+            let mut conditions = conditions(place, kind)?;
             conditions.extend(from.map(|from| at_least(&time, &place.time, from, kind)));
             conditions.extend(to.map(|to| below(&time, &place.time, to, kind)));
             format!(
@@ -44,7 +44,7 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
         }
         Query::Anchor { place, rows, from, to } => {
             let time = name(&place.time.name)?;
-            let mut conditions = conditions(&place.key)?;
+            let mut conditions = conditions(place, kind)?;
             conditions.push(at_least(&time, &place.time, *from, kind));
             conditions.push(below(&time, &place.time, *to, kind));
             match rows {
@@ -57,27 +57,58 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
             }
             format!("SELECT max({time}) AS anchor_time FROM {}{}", name(&place.table)?, where_all(&conditions))
         }
-        Query::Counts { place, from, to, width } => counts(place, *from, *to, *width, kind)?,
-        Query::Rows { place, columns, from, to, limit } => {
+        Query::Counts { place, origin, from, to, width } => counts(place, *origin, (*from, *to), *width, kind)?,
+        Query::SecondCounts { place, origin, from, to, width } => {
+            let time = TimeColumn { name: "second".to_owned(), unit: TimeUnit::Nanos };
+            let mut conditions = vec![at_least("second", &time, *from, kind), below("second", &time, *to, kind)];
+            conditions.extend(key_conditions(&place.key)?);
+            format!(
+                "SELECT (CAST(second AS BIGINT) - {origin}) / {} AS bucket, sum(event_count) AS event_count FROM second_counts({}){} \
+                 GROUP BY bucket ORDER BY bucket",
+                width.max(&1),
+                text(&place.table)?,
+                where_all(&conditions)
+            )
+        }
+        Query::Rows { place, columns, from, to, limit, skip } => {
             let time = name(&place.time.name)?;
-            let columns = columns.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", ");
             let mut conditions = vec![at_least(&time, &place.time, *from, kind), below(&time, &place.time, *to, kind)];
-            conditions.extend(self::conditions(&place.key)?);
-            let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
-            format!("SELECT {columns} FROM {}{}{limit}", name(&place.table)?, where_all(&conditions))
+            conditions.extend(self::conditions(place, kind)?);
+            let limit = match (limit, skip, kind) {
+                (None, ..) => String::new(),
+                (Some(limit), 0, _) => format!(" LIMIT {limit}"),
+                (Some(limit), skip, StoreKind::Embedded) => format!(" LIMIT {limit} OFFSET {skip}"),
+                (Some(limit), skip, StoreKind::Questdb) => format!(" LIMIT {skip}, {}", skip.saturating_add(*limit)),
+            };
+            format!("SELECT {} FROM {}{}{limit}", names(columns)?, name(&place.table)?, where_all(&conditions))
+        }
+        Query::RowsAt { place, columns, times, limit } => {
+            let time = name(&place.time.name)?;
+            // An exact time is two bounds, as everywhere: no dialect's own idea of IN is involved. A microsecond column has no
+            // times between its microseconds, and then none is found.
+            let first = times.iter().min().copied().unwrap_or_default();
+            let last = times.iter().max().copied().unwrap_or_default();
+            let exact: Vec<_> = times.iter().map(|at| format!("{time} = {}", literal(&place.time, *at, kind))).collect();
+            let mut conditions = vec![at_least(&time, &place.time, first, kind)];
+            conditions.push(below(&time, &place.time, UnixNanos(last.0.saturating_add(1)), kind));
+            if times.len() > 1 {
+                conditions.push(format!("({})", exact.join(" OR ")));
+            }
+            conditions.extend(self::conditions(place, kind)?);
+            format!("SELECT {} FROM {}{} LIMIT {limit}", names(columns)?, name(&place.table)?, where_all(&conditions))
         }
     };
     Ok(sql)
 }
 
-/// Buckets are numbered from `from`, so that both dialects divide integers and no calendar is involved.
-fn counts(place: &Place, from: UnixNanos, to: UnixNanos, width: i64, kind: StoreKind) -> Result<String, BadName> {
+/// Buckets are numbered from `origin`, so that both dialects divide integers and no calendar is involved.
+fn counts(place: &Place, origin: UnixNanos, (from, to): (UnixNanos, UnixNanos), width: i64, kind: StoreKind) -> Result<String, BadName> {
     let time = name(&place.time.name)?;
     let mut conditions = vec![at_least(&time, &place.time, from, kind), below(&time, &place.time, to, kind)];
-    conditions.extend(self::conditions(&place.key)?);
+    conditions.extend(self::conditions(place, kind)?);
     let (start, width) = match place.time.unit {
-        TimeUnit::Nanos => (from.0, width.max(1)),
-        TimeUnit::Micros => (ceil_micros(from), (width / 1000).max(1)),
+        TimeUnit::Nanos => (origin.0, width.max(1)),
+        TimeUnit::Micros => (ceil_micros(origin), (width / 1000).max(1)),
     };
     let number = match kind {
         StoreKind::Embedded => format!("CAST({time} AS BIGINT)"),
@@ -90,7 +121,36 @@ fn counts(place: &Place, from: UnixNanos, to: UnixNanos, width: i64, kind: Store
     ))
 }
 
-fn conditions(key: &Key) -> Result<Vec<String>, BadName> {
+fn names(columns: &[String]) -> Result<String, BadName> {
+    Ok(columns.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", "))
+}
+
+/// Which rows of the table a place has, whatever their time.
+fn conditions(place: &Place, kind: StoreKind) -> Result<Vec<String>, BadName> {
+    let mut all = key_conditions(&place.key)?;
+    if let Some(Trades { action, price, least }) = &place.trades {
+        if let Some((column, words)) = action {
+            let column = name(column)?;
+            let words = words.iter().map(|word| Ok(format!("{column} = {}", text(word)?))).collect::<Result<Vec<_>, BadName>>()?;
+            all.push(if words.len() == 1 { words.concat() } else { format!("({})", words.join(" OR ")) });
+        }
+        all.push(format!("{} IS NOT NULL", name(price)?));
+        if let Some(Least { column, form, size }) = least {
+            // Whole numbers reach a fraction where they reach the whole number above it.
+            let size = match (form, kind) {
+                (SizeForm::Whole, _) => size.ceil_at(Scale(0)).to_string(),
+                (SizeForm::Decimal, StoreKind::Embedded) => format!("CAST('{size}' AS DECIMAL(38, 18))"),
+                (SizeForm::Decimal, StoreKind::Questdb) => format!("{size}m"),
+                (SizeForm::Double, StoreKind::Embedded) => format!("CAST('{size}' AS DOUBLE)"),
+                (SizeForm::Double, StoreKind::Questdb) => size.to_string(),
+            };
+            all.push(format!("{} >= {size}", name(column)?));
+        }
+    }
+    Ok(all)
+}
+
+fn key_conditions(key: &Key) -> Result<Vec<String>, BadName> {
     let mut all = Vec::new();
     let mut is = |column: &str, value: Option<String>| -> Result<(), BadName> {
         let column = name(column)?;
@@ -183,6 +243,7 @@ mod tests {
                 publisher: Some(("publisher_id".to_owned(), Some(1))),
                 instrument: None,
             },
+            trades: None,
         }
     }
 
@@ -194,6 +255,7 @@ mod tests {
             from: UnixNanos(1_793_106_000_004_680_005),
             to: UnixNanos(1_793_106_000_004_680_006),
             limit: Some(10),
+            skip: 0,
         };
         assert_eq!(
             render(&query, StoreKind::Questdb).unwrap(),

@@ -89,6 +89,20 @@ impl Decimal {
             .ok_or(DecimalError::TooLarge)
     }
 
+    /// The smallest integer `n` with `n / 10^scale` at or above the value; an integer past 128 bits is the largest of them.
+    #[must_use]
+    pub fn ceil_at(self, scale: Scale) -> i128 {
+        let shift = i32::from(scale.0) + i32::from(self.exponent);
+        let power = 10i128.checked_pow(shift.unsigned_abs());
+        match (shift >= 0, power) {
+            (true, power) => {
+                power.and_then(|power| self.mantissa.checked_mul(power)).unwrap_or(if self.mantissa < 0 { i128::MIN } else { i128::MAX })
+            }
+            (false, Some(power)) => self.mantissa.div_euclid(power) + i128::from(self.mantissa.rem_euclid(power) != 0),
+            (false, None) => i128::from(self.mantissa > 0),
+        }
+    }
+
     /// The value that a DOUBLE means: m = round(x·10^scale) when |m| ≤ 10^15 and m/10^scale is x again, else the shortest decimal
     /// that reads back as x.
     ///

@@ -1,4 +1,5 @@
 //! Order events of a day, the books they truly make, and an engine that has them open.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use tickscope::book::Book;
 use tickscope::link::{Command, Open, Speed, State, Status};

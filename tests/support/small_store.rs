@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, Decimal64Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
+use arrow_array::{ArrayRef, BooleanArray, Decimal64Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use tickscope::columnar::{Frames, ResultSchema};
 use tickscope::engine::{Engine, Input, Output};
-use tickscope::link::{Command, FromWorker, State, StoreInfo, StoreKind, ToWorker, ViewFrame};
+use tickscope::link::{Command, FromWorker, Histogram, State, StoreInfo, StoreKind, TapeRows, ToWorker, ViewFrame};
 use tickscope::wire::{ClientMessage, Encoder, QueryRequest, ServerInfo, status};
 
 /// A row of the table: an order event.
@@ -101,6 +101,14 @@ pub struct Harness {
     pub frames: Vec<ViewFrame>,
     pub row_queries: Vec<String>,
     pub most_history_bytes: u64,
+    pub tapes: Vec<TapeRows>,
+    pub histograms: Vec<Histogram>,
+    /// Every statement, in order.
+    pub statements: Vec<String>,
+    /// The statements that hold this are not answered.
+    pub unanswered: Option<&'static str>,
+    /// Says that it has counted the rows of each second.
+    pub has_counts: bool,
     answers: Vec<(u32, Result<Box<State>, String>)>,
     peers: Vec<(u32, Peer)>,
     inputs: VecDeque<Input>,
@@ -127,6 +135,11 @@ impl Harness {
             frames: Vec::new(),
             row_queries: Vec::new(),
             most_history_bytes: 0,
+            tapes: Vec::new(),
+            histograms: Vec::new(),
+            statements: Vec::new(),
+            unanswered: None,
+            has_counts: false,
             answers: Vec::new(),
             peers: Vec::new(),
             inputs: VecDeque::new(),
@@ -161,6 +174,33 @@ impl Harness {
         self.next_id += 1;
         self.inputs.push_back(Input::Message(ToWorker::Request { id, command: command.to_json() }));
         id
+    }
+
+    /// Tells the engine something that has no answer.
+    pub fn tell(&mut self, message: ToWorker) {
+        self.inputs.push_back(Input::Message(message));
+    }
+
+    /// Runs until the last tape satisfies a condition.
+    pub fn until_tape(&mut self, what: &str, condition: impl Fn(&TapeRows) -> bool) -> TapeRows {
+        for _ in 0..200_000 {
+            if let Some(tape) = self.tapes.last().filter(|tape| condition(tape)) {
+                return tape.clone();
+            }
+            self.step();
+        }
+        panic!("never {what}; last tape: {:?}", self.tapes.last());
+    }
+
+    /// Runs until the last histogram satisfies a condition.
+    pub fn until_histogram(&mut self, what: &str, condition: impl Fn(&Histogram) -> bool) -> Histogram {
+        for _ in 0..200_000 {
+            if let Some(histogram) = self.histograms.last().filter(|histogram| condition(histogram)) {
+                return histogram.clone();
+            }
+            self.step();
+        }
+        panic!("never {what}; last histogram: {:?}", self.histograms.last());
     }
 
     pub fn state(&mut self) -> Box<State> {
@@ -246,6 +286,8 @@ impl Harness {
             Output::Post(FromWorker::State(state)) => self.states.push(*state),
             Output::Post(FromWorker::Counters(counters)) => self.most_history_bytes = self.most_history_bytes.max(counters.history_bytes),
             Output::Post(FromWorker::Ready) => {}
+            Output::Post(FromWorker::Tape(tape)) => self.tapes.push(*tape),
+            Output::Post(FromWorker::Histogram(histogram)) => self.histograms.push(*histogram),
             Output::Frame(bytes) => {
                 let frame = ViewFrame::decode(&bytes).unwrap();
                 self.inputs.push_back(Input::Message(ToWorker::FrameAck { sequence: frame.sequence, paint_micros: 5 }));
@@ -272,6 +314,10 @@ impl Harness {
 
     fn answer(&mut self, socket: u32, query: &QueryRequest) {
         let sql = &query.sql;
+        self.statements.push(sql.clone());
+        if self.unanswered.is_some_and(|part| sql.contains(part)) {
+            return;
+        }
         let asks_rows = !sql.contains(" AS ") && !sql.contains("tables()") && !sql.contains("table_columns(");
         if self.silent == Some(asks_rows) {
             return;
@@ -282,7 +328,16 @@ impl Harness {
         };
         let from = bound(">= to_timestamp_nanos(").unwrap_or(i64::MIN);
         let to = bound("< to_timestamp_nanos(").unwrap_or(i64::MAX);
-        let asked = |row: &&Row| row.time >= from && row.time < to && (self.keys.is_empty() || self.is_asked(sql, self.key_of(row)));
+        let trades = sql.contains("\"action\" = 'T'");
+        let least: i64 = sql.split("\"size\" >= ").nth(1).map_or(i64::MIN, |rest| rest.split(' ').next().unwrap().parse().unwrap());
+        let exact: Vec<i64> = sql.split(" = to_timestamp_nanos(").skip(1).map(|rest| rest.split(')').next().unwrap().parse().unwrap()).collect();
+        let asked = |row: &&Row| {
+            row.time >= from
+                && row.time < to
+                && (self.keys.is_empty() || self.is_asked(sql, self.key_of(row)))
+                && (!trades || row.action == 'T' && row.size >= least)
+                && (exact.is_empty() || exact.contains(&row.time))
+        };
         let inside: Vec<Row> = self.rows.iter().filter(asked).copied().collect();
         let count = |rows: usize| -> ArrayRef { Arc::new(Int64Array::from(vec![rows as i64])) };
         let time = |time: Option<i64>| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(vec![time]).with_timezone("UTC")) };
@@ -296,6 +351,7 @@ impl Harness {
                 ("designatedTimestamp", text(vec!["ts_recv"])),
                 ("table_row_count", count(self.rows.len())),
                 ("note", text(vec![""])),
+                ("has_counts", Arc::new(BooleanArray::from(vec![self.has_counts]))),
             ]);
             return self.send(socket, query, &[answer], None);
         }
@@ -337,10 +393,11 @@ impl Harness {
         }
         if sql.contains("AS bucket") {
             let width: i64 = sql.split("/ ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+            let origin: i64 = sql.split(" - ").nth(1).and_then(|rest| rest.split(')').next()).unwrap().parse().unwrap();
             let mut buckets = std::collections::BTreeMap::new();
             for row in &inside {
                 // Wraps, as a database may.
-                *buckets.entry(row.time.wrapping_sub(from) / width).or_insert(0i64) += 1;
+                *buckets.entry(row.time.wrapping_sub(origin) / width).or_insert(0i64) += 1;
             }
             if self.false_counts {
                 buckets = std::collections::BTreeMap::from([(0, 1)]);
@@ -349,8 +406,11 @@ impl Harness {
             let counts: ArrayRef = Arc::new(Int64Array::from_iter_values(buckets.values().copied()));
             return self.send(socket, query, &[batch(vec![("bucket", numbers), ("event_count", counts)])], None);
         }
-        let limit = sql.rsplit_once(" LIMIT ").map_or(usize::MAX, |(_, limit)| limit.parse().unwrap());
+        let limit = sql.rsplit_once(" LIMIT ").map_or("", |(_, limit)| limit);
+        let (limit, skip) = limit.split_once(" OFFSET ").unwrap_or((limit, "0"));
+        let (limit, skip): (usize, usize) = (limit.parse().unwrap_or(usize::MAX), skip.parse().unwrap());
         let inside = if self.ignores_bounds { &self.rows } else { &inside };
+        let inside = &inside[skip.min(inside.len())..];
         let inside = &inside[..inside.len().min(limit)];
         let list = sql.strip_prefix("SELECT ").unwrap().split(" FROM ").next().unwrap();
         let columns: Vec<&str> = list.split(", ").map(|name| name.trim_matches('"')).collect();
