@@ -257,6 +257,8 @@ mod tests {
             apply_p99_micros: Some(5_999_000),
             paint_p95_micros: Some(16_600),
             lag_millis: Some(59_900),
+            played_micros: 1 << 40,
+            playing_micros: 1 << 40,
             credit_bytes: -4_194_304,
             credit_window_bytes: 4_194_304,
             queued_bytes: 4_194_303,
