@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use tickscope::server::terminal::{self, BookArgs};
-use tickscope::server::{self, CachePlace, Config, DEFAULT_PORT, MAX_CONNECTIONS, Port, QUERY_TIMEOUT, ServeError};
+use tickscope::server::{self, CachePlace, Config, DEFAULT_PORT, MAX_CONNECTIONS, Port, QUERY_TIMEOUT, ServeError, UPLOAD_LIMIT_BYTES};
 
 /// A tick explorer: rebuilds and plays back limit order books from a columnar tick store, in a browser tab.
 #[derive(Debug, Parser)]
@@ -27,7 +27,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct ServeArguments {
-    /// Parquet and DBN files (.dbn, .dbn.zst: mbo, mbp-1, mbp-10); files of equal columns form one table. None: a synthetic session.
+    /// Parquet, DBN (.dbn, .dbn.zst) and Arrow IPC files; files of equal columns form one table. None: a synthetic session.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Address to listen on.
@@ -51,6 +51,12 @@ struct ServeArguments {
     /// Forget imported files at the end.
     #[arg(long)]
     no_cache: bool,
+    /// Take files from the page also when --host lets other machines in.
+    #[arg(long)]
+    allow_upload: bool,
+    /// The largest file that is taken from the page, in GiB.
+    #[arg(long, value_name = "GIB", default_value_t = UPLOAD_LIMIT_BYTES >> 30, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    upload_limit: u64,
     /// Seconds a query may take, waiting for its reader included.
     #[arg(long, value_name = "SECS", default_value_t = QUERY_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     query_timeout: u64,
@@ -81,6 +87,8 @@ impl ServeArguments {
             },
             query_timeout: Duration::from_secs(self.query_timeout),
             max_connections: usize::try_from(self.max_connections).unwrap_or(MAX_CONNECTIONS),
+            allow_upload: self.allow_upload,
+            upload_limit: self.upload_limit << 30,
             quiet: self.quiet,
         }
     }

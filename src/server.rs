@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  files ─ source ─ import ─▶ one Parquet file in order ─ table ─▶ engine ─ sql ─▶ rows ─▶ connection ─▶ WebSocket
-//!                  (cache, sort, progress)                (catalog, functions)
-//!  http: page · /api/stores · /read/v1, behind guard
+//!                  (cache, sort, progress)                (library, catalog, functions)
+//!  http: page · /api/stores · /api/files (upload) · /read/v1, behind guard
 //! ```
 //!
 //! It knows sockets, files and the engine, and nothing of books.
@@ -30,6 +30,7 @@ mod functions;
 mod guard;
 mod http;
 mod import;
+mod library;
 mod page;
 mod progress;
 mod rows;
@@ -40,22 +41,24 @@ mod synthetic;
 mod table;
 pub mod terminal;
 mod time_column;
+mod upload;
 
 pub use cache::CachePlace;
 pub use error::ServeError;
 
 use cache::Cache;
-use catalog::{Catalog, TableEntry, TableState};
-use progress::Progress;
+use catalog::Catalog;
+use library::Library;
 use sort::Sorter;
 use source::TableSource;
 use sql::Sql;
-use table::StoredTable;
 
 /// The port that is tried first.
 pub const DEFAULT_PORT: u16 = 8420;
 /// Connections at a time, as QuestDB has them.
 pub const MAX_CONNECTIONS: usize = 256;
+/// The largest file that a page may add.
+pub const UPLOAD_LIMIT_BYTES: u64 = 16 << 30;
 /// How long a query may take, as QuestDB has it.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -89,6 +92,10 @@ pub struct Config {
     pub query_timeout: Duration,
     /// WebSockets at a time.
     pub max_connections: usize,
+    /// Takes files from pages also where other machines can reach this server; one that listens on a loopback address takes them.
+    pub allow_upload: bool,
+    /// The largest file that is taken, in bytes.
+    pub upload_limit: u64,
     /// Writes nothing to the terminal.
     pub quiet: bool,
 }
@@ -105,6 +112,8 @@ impl Default for Config {
             cache: CachePlace::User,
             query_timeout: QUERY_TIMEOUT,
             max_connections: MAX_CONNECTIONS,
+            allow_upload: false,
+            upload_limit: UPLOAD_LIMIT_BYTES,
             quiet: false,
         }
     }
@@ -126,9 +135,11 @@ pub struct Running {
 /// # Errors
 /// A file that cannot be served, a port that cannot be opened, no place for imported files. Nothing runs then.
 pub async fn start(config: Config) -> Result<Running, ServeError> {
-    let Config { files, time_column, host, port, allow_hosts, page, cache, query_timeout, max_connections, quiet } = config;
+    let Config { files, time_column, host, port, allow_hosts, page, cache, query_timeout, max_connections, allow_upload, upload_limit, quiet } =
+        config;
+    let asked = time_column.clone();
     let inspected = spawn_blocking(move || -> Result<_, ServeError> {
-        let sources = if files.is_empty() { vec![TableSource::synthetic()] } else { source::inspect(&files, time_column.as_deref())? };
+        let sources = if files.is_empty() { vec![TableSource::synthetic()] } else { source::inspect(&files, asked.as_deref())? };
         Ok((sources, Cache::open(&cache)?))
     });
     let (sources, cache) = inspected.await.map_err(|error| ServeError::engine("looking at the files", error))??;
@@ -136,24 +147,21 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let address = listener.local_addr().map_err(|source| ServeError::Listen { address: host.clone(), source })?;
 
     let runtime = engine::runtime().map_err(|error| ServeError::engine("starting the engine", error))?;
-    let entry = |source: TableSource| {
-        let progress = Arc::new(Progress::new(&source.name, source.bytes(), quiet));
-        TableEntry { state: TableState::Importing(progress), source: Arc::new(source) }
-    };
-    let catalog = Arc::new(Catalog::new(sources.into_iter().map(entry).collect()));
+    let tables = sources.into_iter().map(|source| Library::entry(source, quiet)).collect();
+    let catalog = Arc::new(Catalog::new(tables));
     let sql = Sql::new(&runtime, Arc::clone(&catalog));
+    let sorter = Sorter::new(Handle::current(), runtime);
+    let cache = Arc::new(cache);
+    let library = Library { catalog, sql, cache: Arc::clone(&cache), sorter, time_column, quiet };
     // What is remembered from an earlier run is there from the first request on.
-    for entry in catalog.tables() {
-        if let Some(stored) = import::recall(&entry.source, &cache) {
-            publish(&catalog, &sql, &entry.source, &stored)?;
-        }
-    }
+    library.recall()?;
     let (stop, stopping) = watch::channel(false);
     let app = http::App {
         guard: guard::Guard::new(&host, &allow_hosts),
         page: page::find(page.as_deref()),
-        catalog: Arc::clone(&catalog),
-        sql: sql.clone(),
+        library: library.clone(),
+        upload_limit: (allow_upload || address.ip().is_loopback()).then_some(upload_limit),
+        uploads: Arc::new(Semaphore::new(upload::MAX_UPLOADS)),
         query_timeout,
         connections: Arc::new(Semaphore::new(max_connections)),
         stopping: stopping.clone(),
@@ -168,11 +176,8 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         let stopped = async move { while stopping.changed().await.is_ok() && !*stopping.borrow() {} };
         axum::serve(listener, router).with_graceful_shutdown(stopped).await
     });
-    let sorter = Sorter::new(Handle::current(), runtime);
-    let cache = Arc::new(cache);
-    let kept = Arc::clone(&cache);
-    let imported = spawn_blocking(move || import_all(&catalog, &sql, &cache, &sorter, quiet));
-    Ok(Running { address, imported, _cache: kept, serving, stop })
+    let imported = spawn_blocking(move || library.import_all());
+    Ok(Running { address, imported, _cache: cache, serving, stop })
 }
 
 impl Running {
@@ -218,31 +223,6 @@ impl Drop for Running {
         let _ = self.stop.send(true);
         self.serving.abort();
     }
-}
-
-/// Imports what was not remembered, one table after the other.
-fn import_all(catalog: &Catalog, sql: &Sql, cache: &Cache, sorter: &Sorter, quiet: bool) -> Result<(), ServeError> {
-    let mut first_failure = None;
-    for entry in catalog.tables() {
-        let TableState::Importing(progress) = &entry.state else { continue };
-        let done = import::run(&entry.source, cache, progress, sorter).and_then(|stored| publish(catalog, sql, &entry.source, &stored));
-        if let Err(error) = done {
-            if !quiet {
-                eprintln!("{}: not imported: {error}", entry.source.name);
-            }
-            catalog.set(&entry.source.name, TableState::Failed(Arc::clone(progress), error.to_string()));
-            first_failure.get_or_insert(error);
-        }
-    }
-    first_failure.map_or(Ok(()), Err)
-}
-
-/// Lets queries see a table.
-fn publish(catalog: &Catalog, sql: &Sql, source: &TableSource, stored: &import::Stored) -> Result<(), ServeError> {
-    let table = Arc::new(StoredTable::open(stored, Arc::clone(&source.schema), source.time)?);
-    sql.add(&source.name, Arc::clone(&table)).map_err(|error| ServeError::engine(format!("adding table {}", source.name), error))?;
-    catalog.set(&source.name, TableState::Ready(table));
-    Ok(())
 }
 
 async fn listen(host: &str, port: Port) -> Result<TcpListener, ServeError> {

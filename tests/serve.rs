@@ -6,6 +6,8 @@
 #[path = "support/data.rs"]
 mod data;
 
+#[path = "serve/arrow_files.rs"]
+mod arrow_files;
 #[path = "serve/binary.rs"]
 mod binary;
 #[path = "serve/client.rs"]
@@ -24,7 +26,11 @@ mod http;
 mod imports;
 #[path = "serve/order.rs"]
 mod order;
+#[path = "serve/schemas.rs"]
+mod schemas;
 #[path = "serve/sql.rs"]
 mod sql;
 #[path = "serve/synthetic.rs"]
 mod synthetic;
+#[path = "serve/uploads.rs"]
+mod uploads;

@@ -15,6 +15,9 @@ use super::source::{Format, TableSource};
 /// Raised when the same input would be imported differently.
 const FORMAT_VERSION: u32 = 2;
 
+/// Directory of files that were given to the page.
+const UPLOADS: &str = "uploads";
+
 /// Where imported files are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum CachePlace {
@@ -133,6 +136,23 @@ impl Cache {
         table.rename(&path)?;
         self.remember(key, facts)?;
         Ok(path)
+    }
+
+    /// Gives an uploaded file its place: a directory named after the hash of its content. Whether it is new there: the same file may
+    /// have come before, and is kept as it is, so that what was imported from it stays valid.
+    ///
+    /// # Errors
+    /// It cannot be moved.
+    pub(crate) fn keep_upload(&self, upload: Scratch, hash: u128, name: &Path) -> Result<(PathBuf, bool), ServeError> {
+        let folder = self.dir.join(UPLOADS).join(format!("{hash:032x}"));
+        let path = folder.join(name);
+        let bytes = upload.path.metadata().map_err(ServeError::file("read", &upload.path))?.len();
+        if path.metadata().is_ok_and(|known| known.len() == bytes) {
+            return Ok((path, false));
+        }
+        fs::create_dir_all(&folder).map_err(ServeError::file("write", &folder))?;
+        upload.rename(&path)?;
+        Ok((path, true))
     }
 
     /// The Parquet file of an entry.

@@ -49,6 +49,20 @@ impl Catalog {
         self.read().clone()
     }
 
+    /// Adds a table, under another name where its own is taken; returns it as it was added.
+    pub(crate) fn add(&self, mut entry: TableEntry) -> TableEntry {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let wanted = entry.source.name.clone();
+        let taken = |name: &str| tables.iter().any(|table| table.source.name == name);
+        let free = (1u64..).map(|count| if count == 1 { wanted.clone() } else { format!("{wanted}_{count}") }).find(|name| !taken(name));
+        if let (Some(name), TableState::Importing(progress)) = (free.filter(|name| *name != wanted), &entry.state) {
+            let source = TableSource { name: name.clone(), ..entry.source.as_ref().clone() };
+            entry = TableEntry { state: TableState::Importing(Arc::new(progress.renamed(&name))), source: Arc::new(source) };
+        }
+        tables.push(entry.clone());
+        entry
+    }
+
     /// Changes the state of a table.
     pub(crate) fn set(&self, name: &str, state: TableState) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +101,10 @@ impl TableEntry {
             TableState::Importing(progress) => Some(format!("being imported: {}", progress.describe())),
             TableState::Failed(_, error) => Some(format!("could not be imported: {error}")),
             TableState::Ready(_) if self.source.format == Format::Synthetic => Some("synthetic".to_owned()),
-            TableState::Ready(_) => self.source.note.clone(),
+            TableState::Ready(_) => {
+                let notes: Vec<&str> = [&self.source.note, &self.source.left_out].into_iter().flatten().map(String::as_str).collect();
+                (!notes.is_empty()).then(|| notes.join("; "))
+            }
         }
     }
 }

@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What can be read, for messages.
+const READABLE: &str = "Parquet, DBN (.dbn, .dbn.zst) and Arrow IPC (.arrow, .arrows, .feather)";
+
 /// Why the server cannot start or cannot import. Shown as one line; the process ends with status 2.
 #[derive(Debug)]
 pub enum ServeError {
@@ -16,17 +19,20 @@ pub enum ServeError {
         /// What it said.
         source: io::Error,
     },
-    /// Neither Parquet nor DBN.
+    /// A file without a byte.
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// None of the formats that can be read.
     UnknownFormat {
         /// The file.
         path: PathBuf,
     },
-    /// A DBN file of a schema that has no table form yet.
-    UnsupportedSchema {
+    /// A DBN file without one schema.
+    MixedSchemas {
         /// The file.
         path: PathBuf,
-        /// Name of the schema, `mixed` where the file names none.
-        schema: String,
     },
     /// A file that is what it claims to be, but is damaged or holds what cannot be kept exactly.
     Content {
@@ -97,11 +103,10 @@ impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ServeError::File { doing, path, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
-            ServeError::UnknownFormat { path } => {
-                write!(f, "{} is neither Parquet nor DBN (.dbn, .dbn.zst): convert it to Parquet first", path.display())
-            }
-            ServeError::UnsupportedSchema { path, schema } => {
-                write!(f, "{} has DBN schema {schema}: only mbo, mbp-1 and mbp-10 can be served", path.display())
+            ServeError::Empty { path } => write!(f, "{} is empty", path.display()),
+            ServeError::UnknownFormat { path } => write!(f, "{} is of no known format: {READABLE} can be read", path.display()),
+            ServeError::MixedSchemas { path } => {
+                write!(f, "{} holds records of several DBN schemas, as a live capture does: write each schema to a file of its own", path.display())
             }
             ServeError::Content { path, record: Some(record), problem } => write!(f, "{}, record {record}: {problem}", path.display()),
             ServeError::Content { path, record: None, problem } => write!(f, "{}: {problem}", path.display()),

@@ -11,15 +11,15 @@ use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use tokio::sync::{Semaphore, watch};
 
-use super::catalog::Catalog;
 use super::connection::{self, Limits};
 use super::engine::BATCH_ROWS;
 use super::guard::Guard;
+use super::library::Library;
 use super::page;
-use super::sql::Sql;
+use super::upload;
 use crate::link::{StoreInfo, StoreKind};
 
 /// Name of the embedded store in links and pickers.
@@ -33,10 +33,12 @@ pub(crate) struct App {
     pub(crate) guard: Guard,
     /// Where the page lies.
     pub(crate) page: Option<PathBuf>,
-    /// What the store holds.
-    pub(crate) catalog: Arc<Catalog>,
-    /// Runs its queries.
-    pub(crate) sql: Sql,
+    /// What the store holds, and how more gets there.
+    pub(crate) library: Library,
+    /// The largest file that is taken, in bytes; `None` where none is.
+    pub(crate) upload_limit: Option<u64>,
+    /// One permit a file that is being taken.
+    pub(crate) uploads: Arc<Semaphore>,
     /// How long a query may take.
     pub(crate) query_timeout: Duration,
     /// One permit a WebSocket.
@@ -51,6 +53,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/read/v1", get(read))
         .route("/api/v1/read", get(read))
         .route("/api/stores", get(stores))
+        .route("/api/files", post(upload::take))
         .fallback(file)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), check_host))
         .with_state(app)
@@ -82,8 +85,13 @@ async fn check_host(State(app): State<Arc<App>>, request: Request, next: Next) -
 }
 
 async fn stores(State(app): State<Arc<App>>) -> Response {
-    let embedded =
-        StoreInfo { name: EMBEDDED.to_owned(), kind: StoreKind::Embedded, default: true, url: String::new(), importing: app.catalog.imports() };
+    let embedded = StoreInfo {
+        name: EMBEDDED.to_owned(),
+        kind: StoreKind::Embedded,
+        default: true,
+        url: String::new(),
+        importing: app.library.catalog.imports(),
+    };
     ([(header::CACHE_CONTROL, "no-store")], axum::Json([embedded])).into_response()
 }
 
@@ -100,9 +108,7 @@ async fn read(
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    let host = text(&headers, header::HOST.as_str()).unwrap_or_default();
-    let origin = headers.contains_key(header::ORIGIN).then(|| text(&headers, header::ORIGIN.as_str()).unwrap_or_default());
-    if headers.get_all(header::ORIGIN).iter().count() > 1 || !app.guard.origin(origin, host) {
+    if !same_origin(&app.guard, &headers) {
         let refusal = "Pages of another origin may not read here. Start tickscope with --allow-host NAME to let one in.\n";
         return (StatusCode::FORBIDDEN, refusal).into_response();
     }
@@ -120,7 +126,7 @@ async fn read(
     };
     let asked = text(&headers, "x-qwp-max-batch-rows").or_else(|| parameter(&query, "qwp_max_batch_rows"));
     let limits = Limits { batch_rows: batch_rows(asked), query_timeout: app.query_timeout };
-    let (sql, stopping) = (app.sql.clone(), app.stopping.clone());
+    let (sql, stopping) = (app.library.sql.clone(), app.stopping.clone());
     let upgrade = upgrade.max_message_size(MESSAGE_CEILING_BYTES).max_frame_size(MESSAGE_CEILING_BYTES);
     let mut response = upgrade.on_upgrade(move |socket| async move {
         connection::serve(socket, sql, limits, stopping).await;
@@ -128,6 +134,13 @@ async fn read(
     });
     response.headers_mut().insert("x-qwp-version", HeaderValue::from_static("1"));
     response
+}
+
+/// Whether a request comes from no page, or from one that may.
+pub(crate) fn same_origin(guard: &Guard, headers: &HeaderMap) -> bool {
+    let host = text(headers, header::HOST.as_str()).unwrap_or_default();
+    let origin = headers.contains_key(header::ORIGIN).then(|| text(headers, header::ORIGIN.as_str()).unwrap_or_default());
+    headers.get_all(header::ORIGIN).iter().count() <= 1 && guard.origin(origin, host)
 }
 
 /// Rows of a batch that a client asked for; it may only lower the number, and what is no number changes nothing.

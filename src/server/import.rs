@@ -3,6 +3,7 @@
 //! A table is one Parquet file whose rows lie in the order in which they are served: by time, and where times are equal, by file
 //! and row as given. So a plain scan is the order, and the number of a row in that file breaks ties in every sort.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,6 +14,7 @@ use super::progress::Progress;
 use super::sort::Sorter;
 use super::source::{Format, TableSource};
 
+pub(crate) mod arrow;
 pub(crate) mod counts;
 pub(crate) mod dbn;
 mod order;
@@ -57,7 +59,7 @@ pub(crate) fn recall(source: &TableSource, cache: &Cache) -> Option<Stored> {
 pub(crate) fn run(source: &TableSource, cache: &Cache, progress: &Progress, sorter: &Sorter) -> Result<Stored, ServeError> {
     let key = cache.key(source);
     if let (Format::Parquet, [file]) = (source.format, source.files.as_slice()) {
-        let order = parquet::verify(source, file, progress)?;
+        let order = contained(&file.path, || parquet::verify(source, file, progress))?;
         if order.disorder().is_none() {
             let facts = order.facts(true);
             cache.remember(&key, &facts)?;
@@ -92,17 +94,27 @@ fn counts_of(table: &Path) -> Option<PathBuf> {
 fn write_as_given(source: &TableSource, target: &super::cache::Scratch, progress: &Progress) -> Result<OrderCheck, ServeError> {
     let mut writer = TableWriter::create(target.path(), Arc::clone(&source.schema), source.time)?;
     match source.format {
-        Format::Parquet => {
-            for file in &source.files {
-                parquet::read(source, file, &mut writer, progress)?;
-            }
-        }
-        Format::Dbn(schema) => {
-            for file in &source.files {
-                dbn::read(schema, file, &mut writer, progress)?;
-            }
-        }
         Format::Synthetic => super::synthetic::write(&mut writer)?,
+        _ => {
+            for file in &source.files {
+                contained(&file.path, || match source.format {
+                    Format::Parquet => parquet::read(source, file, &mut writer, progress),
+                    Format::Dbn(schema) => dbn::read(schema, file, &mut writer, progress),
+                    Format::Arrow => arrow::read(source, file, &mut writer, progress),
+                    Format::Synthetic => Ok(()),
+                })?;
+            }
+        }
     }
     writer.close()
+}
+
+/// Reads a file of the user. The readers of others' formats are other people's code: one that gives up with a panic over a damaged
+/// file must not take the server with it.
+///
+/// # Errors
+/// Those of `read`, and the name of a file that its reader did not survive.
+pub(crate) fn contained<T>(path: &Path, read: impl FnOnce() -> Result<T, ServeError>) -> Result<T, ServeError> {
+    // What was half done is thrown away with the error.
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(ServeError::content(path, None, "it is damaged in a way that its reader gave up on")))
 }

@@ -35,6 +35,11 @@ impl Progress {
         }
     }
 
+    /// The same for a table of another name, of which nothing was read yet.
+    pub(crate) fn renamed(&self, table: &str) -> Progress {
+        Progress::new(table, self.bytes_total, self.quiet)
+    }
+
     /// Bytes of the table's files read so far.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.bytes_done.load(Ordering::Relaxed)

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -16,14 +16,18 @@ use parquet::basic::Encoding;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::error::ServeError;
-use super::import::dbn as dbn_file;
+use super::import::arrow::ArrowReader;
 use super::import::dbn::DbnReader;
+use super::import::{self, arrow as arrow_file, dbn as dbn_file};
 use super::time_column;
 
 /// Key of the Parquet metadata in which our own files name their time column.
 pub(crate) const TIME_KEY: &str = "tickscope.time";
 /// Name of the column that numbers the rows of a file; never shown, see [`super::table`].
 pub(crate) const ROW_COLUMN: &str = "__row";
+
+/// So many bytes of a file tell its format.
+const START_BYTES: usize = 8;
 
 /// A file as it was when the server started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub(crate) struct InputFile {
 pub(crate) enum Format {
     /// Parquet files.
     Parquet,
+    /// Arrow IPC files and streams.
+    Arrow,
     /// Databento files of one schema, compressed or not.
     Dbn(dbn::Schema),
     /// The session that this program makes itself.
@@ -62,14 +68,23 @@ pub(crate) struct TableSource {
     pub(crate) time: Option<usize>,
     /// Why it has no order; shown in `tables()`.
     pub(crate) note: Option<String>,
+    /// Which columns of its files it does not have, and why; shown there too.
+    pub(crate) left_out: Option<String>,
 }
 
 impl TableSource {
     /// The session that is served when no file is given.
     pub(crate) fn synthetic() -> TableSource {
-        let schema = dbn_file::columns(dbn::Schema::Mbo).unwrap_or_else(|| Arc::new(Schema::empty()));
-        let time = time_column::choose(&schema, None, Some(dbn_file::TIME_COLUMN)).ok();
-        TableSource { name: "mbo".to_owned(), format: Format::Synthetic, files: Vec::new(), schema, time, note: Some("synthetic".to_owned()) }
+        let schema = dbn_file::columns(dbn::Schema::Mbo);
+        TableSource {
+            name: "mbo".to_owned(),
+            format: Format::Synthetic,
+            files: Vec::new(),
+            schema,
+            time: Some(0),
+            note: Some("synthetic".to_owned()),
+            left_out: None,
+        }
     }
 
     /// Name of the column that orders it.
@@ -126,12 +141,14 @@ struct Group {
     declared: Option<String>,
     /// Text columns that all its files store by dictionary.
     symbols: HashSet<usize>,
+    /// Columns that cannot be served, with their types.
+    left_out: Vec<String>,
 }
 
 impl Group {
     fn is_same(&self, other: &Group) -> bool {
         let columns = |group: &Group| group.schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect::<Vec<_>>();
-        self.format == other.format && columns(self) == columns(other)
+        self.format == other.format && columns(self) == columns(other) && self.left_out == other.left_out
     }
 
     fn join(&mut self, other: Group) {
@@ -167,7 +184,8 @@ impl Group {
             Ok(index) => (Some(index), None),
             Err(problem) => (None, Some(problem)),
         };
-        TableSource { name, format: self.format, files: self.files, schema, time, note }
+        let left_out = (!self.left_out.is_empty()).then(|| format!("left out, since the wire has no such type: {}", self.left_out.join(", ")));
+        TableSource { name, format: self.format, files: self.files, schema, time, note, left_out }
     }
 }
 
@@ -192,27 +210,59 @@ fn input_file(path: &Path) -> Result<InputFile, ServeError> {
 }
 
 fn inspect_file(input: InputFile) -> Result<Group, ServeError> {
-    let mut magic = [0; 4];
-    let mut file = File::open(&input.path).map_err(ServeError::file("read", &input.path))?;
-    match file.read_exact(&mut magic) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(ServeError::UnknownFormat { path: input.path }),
-        Err(error) => return Err(ServeError::file("read", &input.path)(error)),
-    }
-    match &magic {
-        b"PAR1" => inspect_parquet(input),
-        _ if dbn_file::is_dbn(&magic) => inspect_dbn(input),
+    let mut start = Vec::with_capacity(START_BYTES);
+    let file = File::open(&input.path).map_err(ServeError::file("read", &input.path))?;
+    file.take(START_BYTES as u64).read_to_end(&mut start).map_err(ServeError::file("read", &input.path))?;
+    let path = input.path.clone();
+    import::contained(&path, || match start.as_slice() {
+        [] => Err(ServeError::Empty { path: input.path }),
+        [b'P', b'A', b'R', b'1', ..] => inspect_parquet(input),
+        start if dbn_file::is_dbn(start) => inspect_dbn(input),
+        start if arrow_file::is_arrow(start) => inspect_arrow(input),
         _ => Err(ServeError::UnknownFormat { path: input.path }),
+    })
+}
+
+fn inspect_arrow(input: InputFile) -> Result<Group, ServeError> {
+    let reader = ArrowReader::open(&input.path)?;
+    let mut fields: Vec<Field> = Vec::new();
+    let mut left_out = Vec::new();
+    for field in reader.schema().fields() {
+        if reader.schema().fields().iter().filter(|other| other.name() == field.name()).count() > 1 {
+            return Err(ServeError::content(&input.path, None, format!("two of its columns are named {}: rename one", field.name())));
+        }
+        match arrow_file::served(field) {
+            Some(served) => fields.push(served),
+            None => left_out.push(format!("{} ({})", field.name(), field.data_type())),
+        }
+    }
+    if fields.is_empty() && left_out.is_empty() {
+        return Err(ServeError::NoTable { path: input.path });
+    }
+    if fields.is_empty() {
+        let problem = format!("none of its columns can be served: {}", left_out.join(", "));
+        return Err(ServeError::content(&input.path, None, problem));
+    }
+    reserved(&fields, &input.path)?;
+    let declared = reader.schema().metadata().get(TIME_KEY).cloned();
+    Ok(Group { format: Format::Arrow, files: vec![input], schema: Arc::new(Schema::new(fields)), declared, symbols: HashSet::new(), left_out })
+}
+
+/// Refuses the name that this program needs itself.
+fn reserved(fields: &[Field], path: &Path) -> Result<(), ServeError> {
+    match fields.iter().any(|field| field.name() == ROW_COLUMN) {
+        true => Err(ServeError::content(path, None, format!("a column is named {ROW_COLUMN}, which is reserved: rename it"))),
+        false => Ok(()),
     }
 }
 
 fn inspect_dbn(input: InputFile) -> Result<Group, ServeError> {
     let reader = DbnReader::open(&input.path)?;
-    let refused = |schema: &str| ServeError::UnsupportedSchema { path: input.path.clone(), schema: schema.to_owned() };
-    let dbn_schema = reader.schema().ok_or_else(|| refused("mixed"))?;
-    let schema = dbn_file::columns(dbn_schema).ok_or_else(|| refused(dbn_schema.as_str()))?;
-    let declared = Some(dbn_file::TIME_COLUMN.to_owned());
-    Ok(Group { format: Format::Dbn(dbn_schema), files: vec![input], schema, declared, symbols: HashSet::new() })
+    let refused = || ServeError::MixedSchemas { path: input.path.clone() };
+    let dbn_schema = reader.schema().ok_or_else(refused)?;
+    let schema = dbn_file::columns(dbn_schema);
+    let declared = schema.fields().first().map(|time| time.name().clone());
+    Ok(Group { format: Format::Dbn(dbn_schema), files: vec![input], schema, declared, symbols: HashSet::new(), left_out: Vec::new() })
 }
 
 fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
@@ -223,12 +273,10 @@ fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
     if schema.fields().is_empty() {
         return Err(ServeError::NoTable { path: input.path });
     }
-    if schema.index_of(ROW_COLUMN).is_ok() {
-        return Err(ServeError::content(&input.path, None, format!("a column is named {ROW_COLUMN}, which is reserved: rename it")));
-    }
+    reserved(&schema.fields().iter().map(|field| field.as_ref().clone()).collect::<Vec<_>>(), &input.path)?;
     let declared = declared_time(metadata.metadata(), &schema);
     let symbols = dictionary_columns(metadata.metadata(), &schema);
-    Ok(Group { format: Format::Parquet, files: vec![input], schema, declared, symbols })
+    Ok(Group { format: Format::Parquet, files: vec![input], schema, declared, symbols, left_out: Vec::new() })
 }
 
 /// The time column that a Parquet file names: in our own key, else as the first ascending sort column of every row group.

@@ -60,7 +60,7 @@ pub(crate) fn write(writer: &mut TableWriter) -> Result<(), ServeError> {
         symbols.insert(instrument.id, OPENING_NANOS, OPENING_NANOS + SESSION_NANOS, instrument.symbol).map_err(|error| failed(&error))?;
         markets.push(Market::new(instrument));
     }
-    let mut rows = Rows::new(0);
+    let mut rows = Rows::new();
     let mut written = 0;
     let mut sequence = 1_000;
     let mut due: BinaryHeap<Reverse<(u64, usize)>> = markets.iter().enumerate().map(|(index, _)| Reverse((OPENING_NANOS, index))).collect();
@@ -72,7 +72,7 @@ pub(crate) fn write(writer: &mut TableWriter) -> Result<(), ServeError> {
         sequence += 1;
         for record in &mut group {
             record.sequence = sequence;
-            rows.push(record, &symbols).map_err(|error| failed(&error))?;
+            rows.push(record, &symbols);
         }
         if next < OPENING_NANOS + SESSION_NANOS {
             due.push(Reverse((next, index)));

@@ -55,10 +55,10 @@ fn what_cannot_be_served_is_one_clear_line() {
     std::fs::write(folder.file("broken.dbn"), "DBN\u{3} and nothing more").unwrap();
     for (file, extra, expected) in [
         ("missing.parquet", "", "cannot read"),
-        ("note.txt", "", "neither Parquet nor DBN"),
-        ("empty", "", "neither Parquet nor DBN"),
+        ("note.txt", "", "is of no known format: Parquet"),
+        ("empty", "", "is empty"),
         ("broken.parquet", "", "broken.parquet: "),
-        ("broken.dbn", "", "its DBN header cannot be read"),
+        ("broken.dbn", "", "its DBN header says that it has"),
         (".", "", "it is a directory"),
         ("timeless.parquet", "", "table timeless has no time column: none of its columns is a timestamp"),
         ("two.parquet", "", "several timestamp columns (a, b): choose one with --time COL"),
