@@ -35,7 +35,7 @@ pub use bind::Bind;
 pub use bits::{BitsRef, Validity};
 pub use decoder::Decoder;
 pub use dictionary::{Dictionary, Symbols};
-pub use encode::{ColumnRef, EncodeError, Encoder, ListsRef, TextRef, ValuesRef};
+pub use encode::{ColumnRef, EncodeError, Encoder, ListsRef, TextRef, ValuesRef, compress_batch};
 pub use error::{Part, WireError, WireFault, ZstdFault};
 pub use limits::{DecoderLimits, Limit};
 pub use message::{Compression, ServerInfo, ServerMessage, capability, flag, kind, status};

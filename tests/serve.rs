@@ -12,6 +12,8 @@ mod arrow_files;
 mod binary;
 #[path = "serve/client.rs"]
 mod client;
+#[path = "serve/compression.rs"]
+mod compression;
 #[path = "serve/counts.rs"]
 mod counts;
 #[path = "serve/dbn.rs"]

@@ -51,6 +51,13 @@ impl<'a> Rows<'a, '_> {
             }
             DataType::Dictionary(..) => return self.dictionary(),
             DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 if self.column_type == ColumnType::Geohash => self.geohash()?,
+            DataType::Boolean if self.column_type == ColumnType::Int => {
+                let bits = self.array.as_boolean().values();
+                ValuesRef::Int(Cow::Owned(self.range.clone().map(|row| i32::from(bits.value(row))).collect()))
+            }
+            DataType::Int8 if self.column_type == ColumnType::Int => ValuesRef::Int(self.each::<Int8Type, _>(|value| Some(i32::from(value)))?),
+            DataType::Int16 if self.column_type == ColumnType::Int => ValuesRef::Int(self.each::<Int16Type, _>(|value| Some(i32::from(value)))?),
+            DataType::UInt8 if self.column_type == ColumnType::Int => ValuesRef::Int(self.each::<UInt8Type, _>(|value| Some(i32::from(value)))?),
             DataType::Boolean => {
                 let bits = self.array.as_boolean().values();
                 let bits = BitsRef::new(bits.values(), bits.offset() + self.range.start, self.range.len());

@@ -87,7 +87,13 @@ impl fmt::Display for ColumnarError {
             ColumnarError::Arrow { column: Some(column), source } => write!(f, "column {column:?}: {source}"),
             ColumnarError::Arrow { column: None, source } => source.fmt(f),
             ColumnarError::Unsupported { column, data_type } => {
-                write!(f, "column {column:?}: type {data_type} has no exact form on the wire; cast it in the query")
+                let advice = match data_type.split('(').next() {
+                    Some("Struct") => "select its fields in the query",
+                    Some("Interval") => "cast it to VARCHAR in the query",
+                    Some("Decimal32" | "Decimal64" | "Decimal128" | "Decimal256") => "cast it to a scale of 0 or more in the query",
+                    _ => "cast it in the query",
+                };
+                write!(f, "column {column:?}: type {data_type} has no exact form on the wire; {advice}")
             }
             ColumnarError::OutOfRange { column, row, value, wire_type } => {
                 write!(f, "column {column:?}, row {row}: {value} does not fit {wire_type}; cast it in the query")

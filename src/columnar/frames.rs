@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use super::error::ColumnarError;
 use super::result_schema::ResultSchema;
 use crate::wire::limits::ENCODE_ROWS;
-use crate::wire::{EncodeError, Encoder};
+use crate::wire::{ColumnType, EncodeError, Encoder};
 
 /// What a message aims at: large enough that its header does not count, small enough that credit of a few MiB is granted in steps.
 const TARGET_BYTES: usize = 512 * 1_024;
@@ -88,7 +88,13 @@ impl<'a> Frames<'a> {
 
     /// Bytes of these rows on the wire, but for symbols that the client does not have yet.
     fn estimate(&self, rows: Range<usize>) -> usize {
-        self.batch.columns().iter().map(|column| column_bytes(column.as_ref(), rows.clone())).sum()
+        let columns = self.batch.columns().iter().zip(self.schema.columns());
+        let bytes = columns.map(|(array, column)| match column.column_type {
+            // Narrower types travel as INT where they may be null.
+            ColumnType::Int => 4 * rows.len(),
+            _ => column_bytes(array.as_ref(), rows.clone()),
+        });
+        bytes.sum()
     }
 }
 

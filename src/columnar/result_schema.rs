@@ -20,7 +20,19 @@ use crate::wire::{ColumnRef, ColumnSchema, ColumnType};
 ///  Timestamp s, ms, µs / ns             TIMESTAMP / TIMESTAMP_NANOS (ms marked as date: DATE); Date32, Date64: DATE
 ///  Decimal32, 64 / 128 / 256            DECIMAL64 / DECIMAL128 / DECIMAL256
 ///  List of … of Float64 / Int64         DOUBLE_ARRAY / LONG_ARRAY
+///
+///  Boolean, Int8, Int16, UInt8, where the field may be null     INT (true is 1): the first four types have no null on the wire, and
+///                                                               QuestDB's Rust and Python clients end the stream at one
+///  Struct, Map, Union, Interval, lists of anything else,        refused by name: select the fields, or cast
+///  decimals of negative scale
 /// ```
+/// The store first brings what else its engine can produce (times of day, durations, other lists, half floats, run ends, dictionaries of
+/// numbers) to one of these: see `server::flatten`.
+///
+/// A client gets from the wire (the inverse is [`super::Assembler`]): Boolean, Int8, Int16, Int32, Int64, Float32, Float64, Utf8, Binary,
+/// Dictionary(UInt32, Utf8), Timestamp(ms, µs or ns, UTC), Decimal64(18, s), Decimal128(38, s), Decimal256(76, s), List of … of Float64 or
+/// Int64, UInt16 (CHAR), UInt32 (IPV4), FixedSizeBinary(16) and (32), and integers for GEOHASH.
+///
 /// "Marked" is [`metadata::COLUMN_TYPE`]. A time zone is dropped: Arrow's values are UTC instants whatever zone they are shown in.
 #[derive(Debug, Clone)]
 pub struct ResultSchema {
@@ -95,11 +107,13 @@ fn wire_type(field: &Field) -> Option<ColumnType> {
     if geohash_bits(field).is_some() {
         return Some(ColumnType::Geohash);
     }
+    // These have no null on the wire. A column that came from one of them has none either, whatever its field says.
+    let never_null = |narrow| if field.is_nullable() && !marked(field, narrow) { Some(ColumnType::Int) } else { Some(narrow) };
     let scale_within = |scale: &i8, max: i8, column_type| (0..=max).contains(scale).then_some(column_type);
     match field.data_type() {
-        DataType::Boolean => Some(ColumnType::Boolean),
-        DataType::Int8 => Some(ColumnType::Byte),
-        DataType::Int16 | DataType::UInt8 => Some(ColumnType::Short),
+        DataType::Boolean => never_null(ColumnType::Boolean),
+        DataType::Int8 => never_null(ColumnType::Byte),
+        DataType::Int16 | DataType::UInt8 => never_null(ColumnType::Short),
         DataType::UInt16 if marked(field, ColumnType::Char) => Some(ColumnType::Char),
         DataType::Int32 | DataType::UInt16 => Some(ColumnType::Int),
         DataType::UInt32 if marked(field, ColumnType::Ipv4) => Some(ColumnType::Ipv4),

@@ -64,8 +64,9 @@ impl Connection {
     }
 }
 
+/// A column that may be null when it holds one.
 fn batch_of(array: ArrayRef) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable([("x", array, true)]).unwrap()
+    RecordBatch::try_from_iter([("x", array)]).unwrap()
 }
 
 fn marked(array: ArrayRef, entries: &[(&str, &str)]) -> RecordBatch {
@@ -97,8 +98,8 @@ fn refused(array: ArrayRef) -> ColumnarError {
 
 #[test]
 fn integers_travel_in_the_smallest_type_that_holds_them_all() {
-    let column = back(batch_of(Arc::new(UInt8Array::from(vec![Some(0), None, Some(u8::MAX)]))));
-    assert_eq!(*column.as_primitive::<Int16Type>(), Int16Array::from(vec![Some(0), None, Some(255)]));
+    let column = back(batch_of(Arc::new(UInt8Array::from(vec![0, u8::MAX]))));
+    assert_eq!(*column.as_primitive::<Int16Type>(), Int16Array::from(vec![0, 255]));
     let column = back(batch_of(Arc::new(UInt16Array::from(vec![Some(0), None, Some(u16::MAX)]))));
     assert_eq!(*column.as_primitive::<Int32Type>(), Int32Array::from(vec![Some(0), None, Some(65_535)]));
     let column = back(batch_of(Arc::new(UInt32Array::from(vec![Some(0), None, Some(u32::MAX)]))));
@@ -106,15 +107,27 @@ fn integers_travel_in_the_smallest_type_that_holds_them_all() {
     let column = back(batch_of(Arc::new(UInt64Array::from(vec![Some(0), None, Some(i64::MAX as u64)]))));
     assert_eq!(*column.as_primitive::<Int64Type>(), Int64Array::from(vec![Some(0), None, Some(i64::MAX)]));
     for array in [
-        Arc::new(Int8Array::from(vec![Some(i8::MIN), None, Some(i8::MAX), Some(0)])) as ArrayRef,
-        Arc::new(Int16Array::from(vec![Some(i16::MIN), None, Some(i16::MAX), Some(0)])),
+        Arc::new(Int8Array::from(vec![i8::MIN, i8::MAX, 0, 1])) as ArrayRef,
+        Arc::new(Int16Array::from(vec![i16::MIN, i16::MAX, 0, 1])),
         Arc::new(Int32Array::from(vec![Some(i32::MIN), None, Some(i32::MAX), Some(0)])),
         Arc::new(Int64Array::from(vec![Some(i64::MIN), None, Some(i64::MAX), Some(0)])),
-        Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), Some(true)])),
+        Arc::new(BooleanArray::from(vec![true, false, false, true])),
         Arc::new(Float32Array::from(vec![Some(-0.0), None, Some(f32::INFINITY), Some(1e-45)])),
         Arc::new(Float64Array::from(vec![Some(-0.0), None, Some(f64::NEG_INFINITY), Some(5e-324)])),
     ] {
         assert_eq!(*back(batch_of(Arc::clone(&array))), *array);
+    }
+}
+
+#[test]
+fn narrow_columns_that_may_be_null_travel_as_int() {
+    for (array, expected) in [
+        (Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), Some(true)])) as ArrayRef, [Some(1), None, Some(0), Some(1)]),
+        (Arc::new(Int8Array::from(vec![Some(i8::MIN), None, Some(i8::MAX), Some(0)])), [Some(-128), None, Some(127), Some(0)]),
+        (Arc::new(Int16Array::from(vec![Some(i16::MIN), None, Some(i16::MAX), Some(0)])), [Some(-32_768), None, Some(32_767), Some(0)]),
+        (Arc::new(UInt8Array::from(vec![Some(0), None, Some(u8::MAX), Some(1)])), [Some(0), None, Some(255), Some(1)]),
+    ] {
+        assert_eq!(*back(batch_of(array)).as_primitive::<Int32Type>(), Int32Array::from(expected.to_vec()));
     }
 }
 

@@ -13,6 +13,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::compression::{Agreed, BatchCompressor};
 use super::rows::{Rows, Source};
 use super::sql::Sql;
 use crate::wire::limits::REQUEST_BYTES;
@@ -39,7 +40,7 @@ pub(crate) struct Limits {
 }
 
 /// Serves a socket until either side ends it.
-pub(crate) async fn serve(socket: WebSocket, sql: Sql, limits: Limits, mut stopping: watch::Receiver<bool>) {
+pub(crate) async fn serve(socket: WebSocket, sql: Sql, limits: Limits, agreed: Agreed, mut stopping: watch::Receiver<bool>) {
     let (mut sink, mut stream) = socket.split();
     let (out, mut messages) = mpsc::channel::<Message>(1);
     let writing = tokio::spawn(async move {
@@ -49,8 +50,15 @@ pub(crate) async fn serve(socket: WebSocket, sql: Sql, limits: Limits, mut stopp
             }
         }
     });
-    let mut connection = Connection { sql, limits, encoder: Encoder::new(), running: None, waiting: VecDeque::new() };
-    connection.greet();
+    let mut connection = Connection {
+        sql,
+        limits,
+        encoder: Encoder::new(),
+        compressor: agreed.level.and_then(BatchCompressor::new),
+        running: None,
+        waiting: VecDeque::new(),
+    };
+    connection.greet(agreed);
     let end = connection.run(&mut stream, &out, &mut stopping).await;
     // Ends the query's task now: nothing of it can be sent any more.
     connection.running = None;
@@ -73,6 +81,8 @@ struct Connection {
     limits: Limits,
     /// Holds the connection's symbol dictionary: batches are encoded in the order in which they are sent.
     encoder: Encoder,
+    /// Of the batches, when the client asked.
+    compressor: Option<BatchCompressor>,
     running: Option<Running>,
     /// Encoded messages that need no credit.
     waiting: VecDeque<Vec<u8>>,
@@ -97,17 +107,18 @@ impl Running {
 }
 
 impl Connection {
-    fn greet(&mut self) {
+    fn greet(&mut self, agreed: Agreed) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let compression = agreed.announcement();
         let info = ServerInfo {
             role: 0,
             epoch: 0,
-            capabilities: capability::QUERY_FLAGS,
+            capabilities: capability::QUERY_FLAGS | if compression.is_some() { capability::COMPRESSION } else { 0 },
             wall_nanos: i64::try_from(now.as_nanos()).unwrap_or(i64::MAX),
             cluster: "tickscope".to_owned(),
             node: String::new(),
             zone: None,
-            compression: None,
+            compression,
         };
         let mut message = Vec::new();
         info.encode(&mut message);
@@ -247,6 +258,10 @@ impl Connection {
         }
         match running.rows.encode(&mut self.encoder, &mut message) {
             Ok(()) => {
+                if let Some(compressor) = &mut self.compressor {
+                    compressor.apply(&mut message);
+                }
+                // Credit counts what is sent.
                 let spent = i64::try_from(message.len()).unwrap_or(i64::MAX);
                 running.credit = running.credit.map(|credit| credit.saturating_sub(spent));
                 Some(message)

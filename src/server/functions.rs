@@ -13,6 +13,7 @@ use datafusion::logical_expr::Expr;
 use datafusion::prelude::SessionContext;
 
 use super::catalog::{Catalog, TableEntry};
+use super::flatten::flat_field;
 use super::table::StoredTable;
 use super::time_column;
 use crate::columnar::{ResultSchema, metadata};
@@ -125,6 +126,7 @@ impl TableFunctionImpl for SecondCounts {
 
 /// What QuestDB calls the type in which a column travels; null where it has no form on the wire and must be cast.
 fn type_text(field: &Field) -> Option<String> {
+    let field = &flat_field(field);
     let schema = ResultSchema::new(Arc::new(Schema::new(vec![field.clone()]))).ok()?;
     let text = match schema.columns().first()?.column_type {
         ColumnType::TimestampNanos => "TIMESTAMP_NS",
@@ -153,10 +155,10 @@ fn dimensions(data_type: &DataType) -> String {
     }
 }
 
-/// A table of columns that may hold nulls. `table_type` is one UTF-16 unit, which the wire is told so.
+/// A table of columns; only one that holds a null may: a BOOLEAN that might be null would travel as INT. `table_type` is one UTF-16 unit, which the wire is told so.
 fn table(columns: Vec<(&str, ArrayRef)>) -> Result<Arc<dyn TableProvider>> {
     let field = |(name, column): &(&str, ArrayRef)| {
-        let field = Field::new(*name, column.data_type().clone(), true);
+        let field = Field::new(*name, column.data_type().clone(), column.null_count() > 0);
         match column.data_type() {
             DataType::UInt16 => field.with_metadata([(metadata::COLUMN_TYPE.to_owned(), ColumnType::Char.name().to_owned())].into()),
             _ => field,

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use tokio::sync::{Semaphore, watch};
 
+use super::compression::Agreed;
 use super::connection::{self, Limits};
 use super::engine::BATCH_ROWS;
 use super::guard::Guard;
@@ -126,13 +127,17 @@ async fn read(
     };
     let asked = text(&headers, "x-qwp-max-batch-rows").or_else(|| parameter(&query, "qwp_max_batch_rows"));
     let limits = Limits { batch_rows: batch_rows(asked), query_timeout: app.query_timeout };
+    let agreed = Agreed::new(text(&headers, "x-qwp-accept-encoding"), parameter(&query, "qwp_accept_encoding"));
     let (sql, stopping) = (app.library.sql.clone(), app.stopping.clone());
     let upgrade = upgrade.max_message_size(MESSAGE_CEILING_BYTES).max_frame_size(MESSAGE_CEILING_BYTES);
     let mut response = upgrade.on_upgrade(move |socket| async move {
-        connection::serve(socket, sql, limits, stopping).await;
+        connection::serve(socket, sql, limits, agreed, stopping).await;
         drop(permit);
     });
     response.headers_mut().insert("x-qwp-version", HeaderValue::from_static("1"));
+    if let Some(encoding) = agreed.level.and_then(|level| HeaderValue::from_str(&format!("zstd;level={level}")).ok()) {
+        response.headers_mut().insert("x-qwp-content-encoding", encoding);
+    }
     response
 }
 

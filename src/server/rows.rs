@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::engine::BATCH_ROWS;
+use super::flatten::Flattened;
 use super::sql::{Opened, QueryError, Sql, values};
 use crate::columnar::{ColumnarError, Frames, ResultSchema};
 use crate::wire::{Bind, Encoder, status};
@@ -160,7 +161,8 @@ impl Drop for Rows {
 
 /// Reads a result into the channel; returns what to send last.
 async fn read(mut stream: SendableRecordBatchStream, sender: &mpsc::Sender<Produced>, max_rows: usize) -> Produced {
-    let schema = stream.schema();
+    let flattened = Flattened::new(&stream.schema());
+    let schema = Arc::clone(flattened.schema());
     let mut joiner = BatchCoalescer::new(Arc::clone(&schema), max_rows.min(BATCH_ROWS)).with_biggest_coalesce_batch_size(Some(JOIN_BELOW_ROWS));
     if sender.send(Produced::Schema(schema)).await.is_err() {
         return Produced::End;
@@ -168,6 +170,7 @@ async fn read(mut stream: SendableRecordBatchStream, sender: &mpsc::Sender<Produ
     while let Some(batch) = stream.next().await {
         let joined = batch
             .map_err(|error| QueryError::running(&error))
+            .and_then(|batch| flattened.batch(batch))
             .and_then(|batch| joiner.push_batch(batch).map_err(|error| QueryError::at(status::INTERNAL_ERROR, None, error.to_string())));
         if let Err(error) = joined {
             return Produced::Failed(error);

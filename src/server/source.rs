@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Encoding;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::error::ServeError;
 use super::import::arrow::ArrowReader;
@@ -130,6 +130,26 @@ pub(crate) fn inspect(paths: &[PathBuf], time: Option<&str>) -> Result<Vec<Table
         Some(refusal) if tables.iter().all(|table| table.time.is_none()) => Err(refusal),
         _ => Ok(tables),
     }
+}
+
+/// The columns, those of types without a null on the wire not nullable where the file's statistics count no null: writers say of
+/// every column that it may be null, and one that may travels as INT.
+fn without_needless_nulls(schema: &Schema, metadata: &ParquetMetaData) -> Schema {
+    let leaves = metadata.file_metadata().schema_descr();
+    let counted = |name: &str| {
+        let leaf = (0..leaves.num_columns()).find(|leaf| leaves.column(*leaf).path().parts() == [name]);
+        leaf.is_some_and(|leaf| {
+            let nulls = |group: &RowGroupMetaData| group.column(leaf).statistics()?.null_count_opt();
+            metadata.row_groups().iter().all(|group| nulls(group) == Some(0))
+        })
+    };
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Boolean | DataType::Int8 | DataType::Int16 | DataType::UInt8 if field.is_nullable() && counted(field.name()) => {
+            Arc::new(field.as_ref().clone().with_nullable(false))
+        }
+        _ => Arc::clone(field),
+    });
+    Schema::new(fields.collect::<Vec<_>>())
 }
 
 /// Files that may become one table.
@@ -269,7 +289,7 @@ fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
     let file = File::open(&input.path).map_err(ServeError::file("read", &input.path))?;
     let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| ServeError::content(&input.path, None, e))?;
     // Schema-level metadata (pandas indexes and the like) would make equal tables differ; field metadata says what a type means.
-    let schema = Arc::new(Schema::new(metadata.schema().fields().clone()));
+    let schema = Arc::new(without_needless_nulls(metadata.schema(), metadata.metadata()));
     if schema.fields().is_empty() {
         return Err(ServeError::NoTable { path: input.path });
     }

@@ -12,8 +12,10 @@ use super::schema::{ColumnSchema, ColumnType};
 use super::varint;
 
 mod column;
+mod compress;
 mod dictionary;
 mod source;
+pub use compress::compress_batch;
 use dictionary::SentDictionary;
 pub use source::{ColumnRef, ListsRef, TextRef, ValuesRef};
 

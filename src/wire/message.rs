@@ -79,6 +79,8 @@ pub mod capability {
 
 /// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 12;
+/// Where the batch's number stands in a RESULT_BATCH: behind the header, the kind and the request's id.
+pub(super) const BODY_FIELDS_AT: usize = HEADER_BYTES + 1 + 8;
 const MAGIC: [u8; 4] = *b"QWP1";
 const VERSION: u8 = 1;
 
@@ -194,6 +196,13 @@ pub(super) fn begin(out: &mut Vec<u8>, flags: u8, tables: u16, message_kind: u8)
     out.extend_from_slice(&tables.to_le_bytes());
     out.extend_from_slice(&[0; 4]);
     out.push(message_kind);
+}
+
+/// Sets a flag in the header of a message.
+pub(super) fn add_flag(out: &mut [u8], flag: u8) {
+    if let Some(flags) = out.get_mut(5) {
+        *flags |= flag;
+    }
 }
 
 /// Fills in the payload length.

@@ -208,7 +208,7 @@ async fn every_integration_stream_is_served_as_its_json_or_refused_by_name() {
                 refused.push(format!("{name}.{column}"));
                 continue;
             }
-            let wanted: Cells = parts.unwrap().into_iter().flatten().collect();
+            let mut wanted: Cells = parts.unwrap().into_iter().flatten().collect();
             let answer = client.rows(&format!("SELECT \"{column}\" FROM \"{name}\"")).await;
             let over = wanted
                 .iter()
@@ -218,6 +218,12 @@ async fn every_integration_stream_is_served_as_its_json_or_refused_by_name() {
             match answer {
                 Ok(batches) => {
                     let got: Cells = batches.iter().flat_map(|batch| served(batch.column(0))).collect();
+                    if batches[0].column(0).data_type() == &DataType::Int32 {
+                        // BOOLEAN has no null on the wire: what may be null travels as INT.
+                        for cell in wanted.iter_mut().flatten() {
+                            *cell = cell.replace("true", "1").replace("false", "0");
+                        }
+                    }
                     assert_eq!(got, wanted, "{name}.{column}");
                     columns += 1;
                     cells += got.len();
