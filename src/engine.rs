@@ -10,6 +10,7 @@
 //!   Turn          ▶ history ▶ player ▶ book ▶ ViewFrame, state, counters  (apply)
 //! ```
 
+mod browse;
 mod connection;
 mod fetch;
 mod open;
@@ -26,11 +27,12 @@ use crate::history::{History, TimedRows};
 use crate::link::{BookJson, Catalogue, Command, ErrorJson, FromWorker, InstrumentInfo, Open, Speed, StoreInfo, StoreKind, ToWorker};
 use crate::market::{Binding, Chunk, Feed};
 use crate::replay::Player;
-use crate::replay::clock::Clock;
+use crate::replay::clock::{Clock, EventClock};
 use crate::stats::{Counter, Latency};
 use crate::store::{Bounds, Place, TimeUnit};
 use crate::units::{Moment, UnixNanos};
 
+use browse::Browsing;
 use connection::{Connection, Which};
 use fetch::Fetch;
 use open::Opening;
@@ -206,8 +208,20 @@ pub struct Engine {
     /// The run in history began at an anchor: its book is whole once the anchor was applied, and not to be shown before.
     run_anchored: bool,
     speed: Speed,
+    /// Events a second, when they pace playback.
+    rate: Option<u32>,
     playing: bool,
     clock: Option<Clock>,
+    event_clock: Option<EventClock>,
+    /// Up to when playback paced by time was added up: wall time in microseconds and market time.
+    measured_to: Option<(u64, UnixNanos)>,
+    /// Market time covered and wall time taken, paced by time.
+    played_nanos: u64,
+    playing_micros: u64,
+    /// The stretch that is played over and over, and when it began anew.
+    looped: Option<(UnixNanos, UnixNanos)>,
+    looped_at: u64,
+    browsing: Option<Browsing>,
     ended: bool,
     /// The last turn could not apply what is due, because rows are missing.
     starved: bool,
@@ -258,8 +272,16 @@ impl Engine {
             resume: None,
             run_anchored: false,
             speed: Speed::default(),
+            rate: None,
             playing: false,
             clock: None,
+            event_clock: None,
+            measured_to: None,
+            played_nanos: 0,
+            playing_micros: 0,
+            looped: None,
+            looped_at: 0,
+            browsing: None,
             ended: false,
             starved: false,
             error: None,
@@ -358,7 +380,7 @@ impl Engine {
             self.mend();
         }
         let waits = match command {
-            Command::Open(_) | Command::Reconnect => false,
+            Command::Open(_) | Command::Browse { .. } | Command::Reconnect => false,
             // A step is one from the moment that is being sought.
             Command::Step(_) => self.opening.is_some() || self.seek.is_some(),
             // What comes while something opens is meant for what will be open.
@@ -379,19 +401,23 @@ impl Engine {
                 self.reconnect_now(now);
                 return self.answer(id);
             }
+            Command::Browse { source } => return self.start_browsing(source.as_deref(), id, now),
+            // A speed is market time by wall time: choosing one is choosing that pace.
             Command::Speed(speed) => {
                 self.speed = speed;
-                self.restart_clock(now);
-                self.state_dirty = true;
-                return self.answer(id);
+                return self.pace(None, id, now);
             }
+            Command::PaceByTime => return self.pace(None, id, now),
+            Command::PaceByEvents(rate) => return self.pace(Some(rate), id, now),
             _ => {}
         }
         let Some(opened) = &self.opened else {
             return self.post(FromWorker::Answer { id, result: Err("nothing is open yet: open a table first".to_owned()) });
         };
         let last = opened.range.times.map_or(opened.from, |(_, last)| last);
-        if self.failed && matches!(command, Command::Play | Command::Step(_) | Command::Seek(_) | Command::Home | Command::End) {
+        if self.failed
+            && matches!(command, Command::Play | Command::Step(_) | Command::Seek(_) | Command::SeekTrade { .. } | Command::Home | Command::End)
+        {
             // Another moment may well be readable; going on from this one is for Reconnect to try.
             let elsewhere = self.connected() && !matches!(command, Command::Play | Command::Step(_));
             if !elsewhere {
@@ -404,7 +430,10 @@ impl Engine {
                 self.playing = true;
                 self.state_dirty = true;
                 if self.ended && self.seek.is_none() {
-                    self.start_home(Vec::new());
+                    match self.looped {
+                        Some((from, _)) => self.start_seek(Moment::before(from), Vec::new()),
+                        None => self.start_home(Vec::new()),
+                    }
                 }
                 self.restart_clock(now);
                 self.answer(id);
@@ -432,10 +461,26 @@ impl Engine {
                 self.pause();
                 self.start_step(by, id, now);
             }
-            Command::SeekTrade { .. } | Command::PaceByTime | Command::PaceByEvents(_) | Command::Loop(_) | Command::Browse { .. } => {
-                self.post(FromWorker::Answer { id, result: Err("not yet".to_owned()) });
-            }
-            Command::Open(_) | Command::Reconnect | Command::Speed(_) => {}
+            Command::SeekTrade { time, nth } => match time.parse::<UnixNanos>() {
+                Ok(time) => {
+                    let answers = self.superseding(id);
+                    self.start_seek_trade(time, nth, answers, now);
+                }
+                Err(error) => self.post(FromWorker::Answer { id, result: Err(format!("seek: {error}")) }),
+            },
+            Command::Loop(range) => match range.map(|range| open::parse_range(&range)).transpose() {
+                Err(error) => self.post(FromWorker::Answer { id, result: Err(format!("loop: {error}")) }),
+                Ok(Some((from, to))) if from < opened.from || to > opened.to => {
+                    let result = Err(format!("loop: {from} to {to} is not within the range {} to {}", opened.from, opened.to));
+                    self.post(FromWorker::Answer { id, result });
+                }
+                Ok(looped) => {
+                    self.looped = looped;
+                    self.state_dirty = true;
+                    self.answer(id);
+                }
+            },
+            Command::Open(_) | Command::Reconnect | Command::Speed(_) | Command::PaceByTime | Command::PaceByEvents(_) | Command::Browse { .. } => {}
         }
     }
 
@@ -471,9 +516,16 @@ impl Engine {
         }
     }
 
+    fn pace(&mut self, rate: Option<u32>, id: u32, now: u64) {
+        self.rate = rate;
+        self.restart_clock(now);
+        self.state_dirty = true;
+        self.answer(id);
+    }
+
     fn pause(&mut self) {
         self.playing = false;
-        self.clock = None;
+        self.stop_clock();
         self.tally.lag_millis = 0;
         self.state_dirty = true;
     }
@@ -481,10 +533,19 @@ impl Engine {
     /// The clock runs from the moment shown; while a seek loads it stands.
     fn restart_clock(&mut self, now: u64) {
         self.tally.lag_millis = 0;
-        self.clock = match (self.playing && self.seek.is_none() && self.opening.is_none(), self.as_of) {
-            (true, Some(as_of)) => Some(Clock::start(self.speed, now, as_of.time)),
-            _ => None,
-        };
+        self.stop_clock();
+        if let (true, Some(as_of)) = (self.playing && self.seek.is_none() && self.opening.is_none(), self.as_of) {
+            let speed = if self.rate.is_some() { Speed::Max } else { self.speed };
+            self.clock = Some(Clock::start(speed, now, as_of.time));
+            self.event_clock = self.rate.map(|rate| EventClock::start(rate, now));
+            self.measured_to = matches!(speed, Speed::Times { .. }).then_some((now, as_of.time));
+        }
+    }
+
+    fn stop_clock(&mut self) {
+        self.clock = None;
+        self.event_clock = None;
+        self.measured_to = None;
     }
 
     fn turn(&mut self, now: u64) {
@@ -520,6 +581,9 @@ impl Engine {
         if let Some(opening) = self.opening.take() {
             self.reopen = true;
             waiting.extend(opening.answers);
+        }
+        if let Some(browsing) = self.browsing.take() {
+            waiting.extend(browsing.answers);
         }
         waiting.extend(std::mem::take(&mut self.queued).into_iter().map(|(id, _)| id));
         for id in waiting {

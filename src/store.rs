@@ -124,6 +124,8 @@ pub enum Query {
         key: Vec<String>,
         /// Only those with this symbol: its column and the symbol.
         symbol: Option<(String, String)>,
+        /// So many at most.
+        most: usize,
     },
     /// First and last time and number of rows.
     Bounds {

@@ -9,7 +9,7 @@ mod small_store;
 
 use order_session::{BUDGET, Random, opened, session};
 use small_store::{Harness, Row};
-use tickscope::link::{Command, Histogram, Open, Speed, Status, TapeRow, TapeRows, TapeView, TimelineView, ToWorker};
+use tickscope::link::{Command, Histogram, Open, Range, Speed, Status, TapeRow, TapeRows, TapeView, TimelineView, ToWorker};
 use tickscope::units::{Moment, Place, UnixNanos};
 
 /// Trades of the rows with their places among the trades of their times.
@@ -233,4 +233,135 @@ fn the_first_book_and_seeks_do_not_wait_for_a_histogram() {
     harness.unanswered = None;
     let whole = harness.until_histogram("counted", |histogram| !histogram.loading && histogram.reason.is_none());
     assert_eq!(whole.counts.iter().map(|(_, rows)| rows).sum::<u64>(), rows.len() as u64);
+}
+
+#[test]
+fn played_market_time_by_playing_time_is_the_speed_asked_for() {
+    let rows = session(77, 60_000, 3);
+    // The session lasts some ten minutes.
+    for (milli, micros) in [(1_000, 10_000_000), (10_000, 10_000_000), (100_000, 4_000_000)] {
+        let mut harness = opened(rows.clone(), 500, BUDGET);
+        harness.command(&Command::Speed(Speed::Times { milli })).unwrap();
+        harness.command(&Command::Play).unwrap();
+        let before = harness.state().counters;
+        harness.run_for(micros);
+        let state = harness.state();
+        assert_eq!((state.status, state.pacing.as_str()), (Status::Playing, "time"));
+        let (played, playing) = (state.counters.played_micros - before.played_micros, state.counters.playing_micros - before.playing_micros);
+        assert!(playing >= micros / 100 * 98, "{playing}");
+        let (asked, error) = (playing * milli / 1000, played.abs_diff(playing * milli / 1000));
+        assert!(error * 1_000 <= asked, "at {milli}: {played} in {playing}");
+    }
+}
+
+#[test]
+fn events_pace_playback_steadily_and_by_whole_groups() {
+    let rows = session(78, 60_000, 3);
+    for rate in [7, 100, 5_000] {
+        let mut harness = opened(rows.clone(), 500, BUDGET);
+        harness.command(&Command::PaceByEvents(rate)).unwrap();
+        harness.command(&Command::Play).unwrap();
+        let mut last = harness.state().counters.events;
+        for _ in 0..5 {
+            harness.run_for(2_000_000);
+            let state = harness.state();
+            assert_eq!((state.pacing.as_str(), state.rate, state.status), ("events", Some(rate), Status::Playing));
+            let applied = state.counters.events - last;
+            assert!(applied.abs_diff(u64::from(rate) * 2) <= 6 + u64::from(rate) / 50, "{applied} at {rate}");
+            last = state.counters.events;
+            // The book is that of the moment it says.
+            let at: Moment = state.as_of.clone().unwrap().parse().unwrap();
+            order_session::assert_book(&state, &rows, at);
+        }
+        let state = harness.command(&Command::PaceByTime).unwrap();
+        assert_eq!((state.pacing.as_str(), state.rate), ("time", None));
+    }
+}
+
+#[test]
+fn a_loop_begins_each_turn_with_the_same_book() {
+    let rows = traded(79, 20_000);
+    let (from, to) = (rows[8_000].time, rows[9_000].time);
+    let (digest, _) = order_session::truth(&rows, Moment::before(UnixNanos(from)));
+    for (budget, command) in [(BUDGET, Command::PaceByEvents(20_000)), (200_000, Command::PaceByEvents(20_000)), (BUDGET, Command::Speed(Speed::Max))]
+    {
+        let mut harness = opened(rows.clone(), 300, budget);
+        let range = Range { from: from.to_string(), to: to.to_string() };
+        let state = harness.command(&Command::Loop(Some(range.clone()))).unwrap();
+        assert_eq!(state.looped, Some(range));
+        harness.command(&Command::Seek(format!("{from}-"))).unwrap();
+        harness.command(&command).unwrap();
+        harness.command(&Command::Play).unwrap();
+        let (mut turns, mut last) = (0, Moment::before(UnixNanos(from)));
+        while turns < 20 {
+            harness.step();
+            let state = harness.state();
+            let Some(at) = state.as_of.as_ref().map(|at| at.parse::<Moment>().unwrap()) else { continue };
+            assert!(at.time.0 < to && at.time.0 >= from, "{at}");
+            if at < last {
+                assert_eq!(at, Moment::before(UnixNanos(from)));
+                assert_eq!(state.book.unwrap().digest, digest, "turn {turns}");
+                turns += 1;
+            }
+            last = at;
+        }
+        let state = harness.command(&Command::Loop(None)).unwrap();
+        assert_eq!(state.looped, None);
+        harness.until("ended", |state| state.status == Status::Ended);
+    }
+}
+
+#[test]
+fn a_loop_outside_of_the_range_is_refused_and_another_place_ends_one() {
+    let rows = session(80, 5_000, 3);
+    let mut harness = opened(rows.clone(), 300, BUDGET);
+    let range = |from: i64, to: i64| Range { from: from.to_string(), to: to.to_string() };
+    let day = order_session::DAY;
+    for (from, to) in [(day - 1, day + 5), (day, day + 86_400_000_000_001), (day + 5, day + 5), (day + 5, day)] {
+        assert!(harness.command(&Command::Loop(Some(range(from, to)))).is_err());
+    }
+    harness.command(&Command::Loop(Some(range(day, day + 86_400_000_000_000)))).unwrap();
+    let state = harness.command(&Command::Open(Open::default())).unwrap();
+    assert_eq!(state.looped, None);
+}
+
+#[test]
+fn a_trade_is_found_by_its_place_among_those_of_its_time() {
+    let rows = traded(81, 20_000);
+    for budget in [BUDGET, 200_000] {
+        let mut harness = opened(rows.clone(), 300, budget);
+        let all = trades(&rows);
+        for at in (0..all.len()).map(|n| n * 997 % all.len()).take(150) {
+            let (row, nth) = all[at];
+            let state = harness.command(&Command::SeekTrade { time: row.time.to_string(), nth }).unwrap();
+            let first = rows.partition_point(|other| other.time < row.time);
+            let same: Vec<_> = rows[first..].iter().take_while(|other| other.time == row.time).collect();
+            let k = same.iter().enumerate().filter(|(_, other)| other.action == 'T').nth(nth as usize - 1).unwrap().0 + 1;
+            let moment = Moment { time: UnixNanos(row.time), place: Place::After(k as u32) };
+            assert_eq!(state.as_of, Some(moment.to_string()));
+            order_session::assert_book(&state, &rows, moment);
+        }
+        let (row, _) = all[50];
+        let refused = harness.command(&Command::SeekTrade { time: row.time.to_string(), nth: 99 }).unwrap_err();
+        assert!(refused.contains("no trade 99"), "{refused}");
+        assert!(harness.command(&Command::SeekTrade { time: "5".into(), nth: 1 }).is_err());
+        harness.command(&Command::Play).unwrap();
+        assert_eq!(harness.state().error, None);
+    }
+}
+
+#[test]
+fn browsing_lists_tables_and_instruments_and_opens_nothing() {
+    let rows = session(82, 3_000, 3);
+    let mut harness = Harness::new(rows, 300, BUDGET);
+    harness.keys = vec![(Some("A"), Some(1)), (Some("B"), Some(1))];
+    let state = harness.command(&Command::Browse { source: None }).unwrap();
+    assert_eq!((state.status, state.table, state.catalogue.tables.len()), (Status::Idle, None, 1));
+    let state = harness.until("instruments", |state| state.catalogue.tables.first().is_some_and(|table| !table.instruments.is_empty()));
+    let symbols: Vec<_> = state.catalogue.tables[0].instruments.iter().map(|found| found.symbol.as_str()).collect();
+    assert_eq!((symbols.len(), state.status), (2, Status::Idle));
+    assert!(harness.row_queries.is_empty() && harness.frames.is_empty());
+    let state = harness.command(&Command::Open(Open { symbols: vec!["B".into()], ..Open::default() })).unwrap();
+    assert_eq!((state.symbols, state.catalogue.tables[0].instruments.len()), (vec!["B".to_owned()], 2));
+    assert!(harness.command(&Command::Browse { source: Some("nope".into()) }).is_err());
 }

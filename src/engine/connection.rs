@@ -299,10 +299,10 @@ impl Engine {
         if let Some(bytes) = connection.session.query(&sql) {
             connection.assembler = Assembler::new();
             connection.last_heard = now;
-            let pages = which == Which::Side;
             connection.running = Some((task, sql));
-            for (column, dimensions) in self.opened.iter().filter(|_| pages).flat_map(|opened| &opened.arrays) {
-                self.side.assembler.expect_dimensions(column, *dimensions);
+            let arrays = self.opened.as_ref().map(|opened| opened.arrays.clone()).unwrap_or_default();
+            for (column, dimensions) in &arrays {
+                self.by_name(which).assembler.expect_dimensions(column, *dimensions);
             }
             self.send(which, bytes, now);
         }
@@ -318,7 +318,7 @@ impl Engine {
 
     /// Forgets the queries of a seek. Counting, which only helps to plan, waits until the next seek is served.
     pub(super) fn withdraw_seek(&mut self) {
-        let messages = self.control.withdraw(|task| matches!(task, Task::Anchor | Task::FirstRow | Task::Base));
+        let messages = self.control.withdraw(|task| matches!(task, Task::Anchor | Task::FirstRow | Task::Base | Task::TradeAt));
         self.send_all(Which::Control, messages);
         if let Some((Task::Counts { width }, sql)) = &self.control.running {
             let counts = (Task::Counts { width: *width }, sql.clone());
@@ -406,7 +406,7 @@ impl Engine {
         let wait = (RETRY_FIRST_MICROS << self.retries.min(10)).min(RETRY_LAST_MICROS);
         self.retries += 1;
         self.retry_at = Some(now + wait);
-        self.clock = None;
+        self.stop_clock();
         self.error = Some(ErrorJson { code: "lost".to_owned(), what, place, todo: todo.to_owned() });
         self.state_dirty = true;
     }

@@ -28,6 +28,12 @@ pub(super) enum Task {
     Anchor,
     FirstRow,
     Base,
+    /// Rows of one time.
+    TradeAt,
+    BrowseTables,
+    /// Of a table, by name.
+    BrowseColumns(String),
+    BrowseInstruments(String),
     Counts {
         width: i64,
     },
@@ -106,6 +112,9 @@ impl Engine {
         self.error = None;
         self.resume = None;
         self.withdraw_all();
+        if let Some(browsing) = self.browsing.take() {
+            waiting.extend(browsing.answers);
+        }
         self.wanted = Some(open.clone());
         self.opening = Some(Opening {
             open,
@@ -141,6 +150,9 @@ impl Engine {
         if let Some(opening) = self.opening.take() {
             return self.start_opening(opening.open, opening.answers, now);
         }
+        if self.browsing.is_some() {
+            self.ask(Task::BrowseTables, &Query::Tables);
+        }
         if self.opened.is_none() || self.reopen {
             if let Some(open) = self.wanted.clone() {
                 self.start_opening(open, Vec::new(), now);
@@ -150,7 +162,7 @@ impl Engine {
         if self.error.is_none() {
             self.error = self.empty_range();
         }
-        self.resume_seek();
+        self.resume_seek(now);
         self.mend();
         self.restart_clock(now);
     }
@@ -183,6 +195,13 @@ impl Engine {
             Task::Anchor => answers::anchor(answer).map(|anchor| self.got_anchor(anchor)),
             Task::FirstRow => answers::bounds(answer).map(|bounds| self.got_first_row(bounds)),
             Task::Base => answers::bounds(answer).map(|bounds| self.got_base(bounds)),
+            Task::TradeAt => self.got_trade(answer, now),
+            Task::BrowseTables => answers::tables_with_counts(answer).and_then(|counted| {
+                self.counted = counted;
+                answers::tables(answer).map(|tables| self.browsed_tables(tables))
+            }),
+            Task::BrowseColumns(ref table) => answers::columns(answer).map(|columns| self.browsed_columns(table, &columns)),
+            Task::BrowseInstruments(ref table) => self.browsed_instruments(table, answer),
             Task::Counts { width } => {
                 let from = self.opened.as_ref().map_or(UnixNanos(0), |opened| opened.from);
                 // Of a range so long that the numbers of its buckets overflow no use can be made.
@@ -202,10 +221,13 @@ impl Engine {
 
     pub(super) fn task_failed(&mut self, task: Task, status: u8, message: &str) {
         // Counts only help to plan: without them windows are cut by rows. Nearest data is an offer.
-        if !matches!(task, Task::Counts { .. } | Task::NearestBefore | Task::NearestAfter) {
+        if !matches!(task, Task::Counts { .. } | Task::NearestBefore | Task::NearestAfter | Task::BrowseColumns(_) | Task::BrowseInstruments(_)) {
             let what = format!("The store refused a query while {}: {message}", doing(&task));
             let place = format!("{}, status 0x{status:02x}", self.place_text());
             self.fail(ErrorJson { code: "query".to_owned(), what, place, todo: "Choose another table, or try again with Reconnect".to_owned() });
+        }
+        if matches!(task, Task::BrowseColumns(_) | Task::BrowseInstruments(_)) {
+            self.browsed_one();
         }
         self.state_dirty = true;
     }
@@ -224,17 +246,23 @@ impl Engine {
         self.fail(ErrorJson { code: code.to_owned(), what, place, todo: todo.to_owned() });
     }
 
-    fn got_tables(&mut self, tables: Vec<TableInfo>) {
-        let Some(opening) = &mut self.opening else { return };
-        // Reasons found before stay: columns do not change under a name.
-        let known = std::mem::take(&mut self.catalogue.tables);
-        self.catalogue.tables = tables;
+    /// What was found of tables before stays: columns do not change under a name.
+    pub(super) fn keep_tables(&mut self, tables: Vec<TableInfo>) {
+        let known = std::mem::replace(&mut self.catalogue.tables, tables);
         for table in &mut self.catalogue.tables {
-            if table.reason.is_none() {
-                table.reason =
-                    known.iter().find(|old| old.name == table.name && old.designated == table.designated).and_then(|old| old.reason.clone());
+            if let Some(old) = known.iter().find(|old| old.name == table.name && old.designated == table.designated) {
+                table.reason = table.reason.take().or(old.reason.clone());
+                table.instruments.clone_from(&old.instruments);
             }
         }
+    }
+
+    fn got_tables(&mut self, tables: Vec<TableInfo>) {
+        if self.opening.is_none() {
+            return;
+        }
+        self.keep_tables(tables);
+        let Some(opening) = &mut self.opening else { return };
         match opening.open.table.clone() {
             Some(name) => match self.catalogue.tables.iter().find(|table| table.name == name) {
                 Some(_) if importing(self.store.as_ref(), &name) => return self.still_importing(&name),
@@ -327,7 +355,7 @@ impl Engine {
         let (Some(table), Some(time), Some(binding)) = (&opening.table, &opening.time, &opening.binding) else { return };
         let key = [&binding.symbol, &binding.publisher, &binding.instrument].into_iter().flatten().cloned().collect();
         let symbol = binding.symbol.clone().zip(symbol);
-        let query = Query::Instruments { table: table.name.clone(), time: time.clone(), key, symbol };
+        let query = Query::Instruments { table: table.name.clone(), time: time.clone(), key, symbol, most: MAX_INSTRUMENTS };
         self.ask(Task::Instruments, &query);
     }
 
@@ -417,6 +445,7 @@ impl Engine {
         self.history.finish();
         self.fetch.forget_table();
         self.panels_forget();
+        self.looped = None;
         self.ended = false;
         self.as_of = None;
         self.disturbed = false;
@@ -525,9 +554,10 @@ fn importing(store: Option<&StoreInfo>, table: &str) -> bool {
 
 fn doing(task: &Task) -> &'static str {
     match task {
-        Task::Tables => "listing its tables",
-        Task::Columns => "reading the columns of a table",
-        Task::Instruments => "listing the instruments",
+        Task::Tables | Task::BrowseTables => "listing its tables",
+        Task::Columns | Task::BrowseColumns(_) => "reading the columns of a table",
+        Task::TradeAt => "looking for a trade",
+        Task::Instruments | Task::BrowseInstruments(_) => "listing the instruments",
         Task::Bounds | Task::Range | Task::NearestBefore | Task::NearestAfter => "looking for the first and last time",
         Task::Anchor | Task::FirstRow => "looking for where the book begins",
         Task::Base => "counting events",
@@ -536,7 +566,7 @@ fn doing(task: &Task) -> &'static str {
     }
 }
 
-fn parse_range(range: &Range) -> Result<(UnixNanos, UnixNanos), String> {
+pub(super) fn parse_range(range: &Range) -> Result<(UnixNanos, UnixNanos), String> {
     let time = |text: &str| text.parse::<UnixNanos>().map_err(|error| format!("range: {error}"));
     let (from, to) = (time(&range.from)?, time(&range.to)?);
     if from < to { Ok((from, to)) } else { Err(format!("range: {from} is not before {to}")) }

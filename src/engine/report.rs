@@ -1,8 +1,9 @@
 //! What the page is told: pictures, the state, counters. Nothing is computed for a page that is hidden or still has a frame.
 
+use super::browse::Browsing;
 use super::{Engine, Output};
 use crate::book::{BookLevel, DepthSnapshot};
-use crate::link::{BookJson, Counters, FrameFlags, FrameLevel, FromWorker, LastTrade, Quality, Range, State, Status, Tie, ViewFrame};
+use crate::link::{BookJson, Counters, FrameFlags, FrameLevel, FromWorker, LastTrade, Quality, Range, Speed, State, Status, Tie, ViewFrame};
 use crate::session::CREDIT_WINDOW_BYTES;
 use crate::units::Moment;
 use crate::view::{self, book::BookCaption};
@@ -127,7 +128,7 @@ impl Engine {
         if self.failed {
             return Status::Failed;
         }
-        if self.opening.is_some() {
+        if self.opening.is_some() || self.browsing.as_ref().is_some_and(Browsing::is_listing) {
             return Status::Connecting;
         }
         match (self.opened.is_some(), self.seek.is_some(), self.playing, self.ended) {
@@ -155,12 +156,14 @@ impl Engine {
             seeking: self.seek.as_ref().and_then(super::Seek::moment).map(|moment: Moment| moment.to_string()),
             tie: self.tie().map(|(event, of)| Tie { event, of }),
             speed: self.speed,
-            pacing: match self.speed {
-                crate::link::Speed::Max => "max".to_owned(),
-                crate::link::Speed::Times { .. } => "time".to_owned(),
-            },
-            rate: None,
-            looped: None,
+            pacing: match (self.rate, self.speed) {
+                (Some(_), _) => "events",
+                (None, Speed::Max) => "max",
+                (None, Speed::Times { .. }) => "time",
+            }
+            .to_owned(),
+            rate: self.rate,
+            looped: self.looped.map(|(from, to)| Range { from: from.to_string(), to: to.to_string() }),
             book,
             books: Vec::new(),
             counters,
@@ -233,8 +236,8 @@ impl Engine {
             apply_p99_micros: tally.apply.percentile(99),
             paint_p95_micros: tally.paint.percentile(95),
             lag_millis: self.clock.map(|_| tally.lag_millis),
-            played_micros: 0,
-            playing_micros: 0,
+            played_micros: self.played_nanos / 1_000,
+            playing_micros: self.playing_micros,
             credit_bytes: self.data.session.credit(),
             credit_window_bytes: CREDIT_WINDOW_BYTES,
             queued_bytes: self.history.bytes_after(self.player.applied()) as u64,

@@ -5,9 +5,13 @@
 //! current book, a checkpoint and an anchor found by query. Where the feed has no anchor the book begins at the first row within
 //! a day before the range, and is partial.
 
-use super::{Engine, ROWS_PER_TURN};
-use crate::link::ErrorJson;
+use arrow_array::RecordBatch;
+
+use super::{Engine, FRAME_MICROS, ROWS_PER_TURN};
+use crate::link::{ErrorJson, FromWorker};
+use crate::market::Feed;
 use crate::replay::{ApplyError, Outcome, Target};
+use crate::store::answers::BadAnswer;
 use crate::store::{Bounds, Query};
 use crate::units::{Moment, NANOS_PER_DAY, Place, UnixNanos};
 
@@ -18,6 +22,9 @@ const MAX_ANCHORS: u32 = 64;
 
 /// An anchor is looked for so far before the range: a week holds the snapshot before any weekend, and bounds the scan.
 const ANCHOR_REACH_NANOS: i64 = 7 * NANOS_PER_DAY;
+
+/// Rows of one time that are looked through for a trade.
+const MAX_TIE_ROWS: u64 = 65_536;
 
 #[derive(Debug)]
 pub(super) struct Seek {
@@ -57,6 +64,8 @@ enum Stage {
     Anchor,
     /// Waiting for how many rows lie between the range's start and this time.
     Base(UnixNanos),
+    /// Waiting for the rows of a time, to see which of them is the nth trade.
+    Trade { time: UnixNanos, nth: u32 },
     /// Rolling forward.
     Rolling,
 }
@@ -131,7 +140,7 @@ impl Engine {
         };
         // An answer to the seek before this one would be taken for an answer to this one.
         self.withdraw_seek();
-        self.clock = None;
+        self.stop_clock();
         self.state_dirty = true;
         let mut seek = Seek { goal, stage: Stage::Rolling, answers, anchor_before, anchors: 0 };
         let time = match target {
@@ -257,10 +266,11 @@ impl Engine {
     }
 
     /// After a reconnect: what was asked over the old connection is asked again.
-    pub(super) fn resume_seek(&mut self) {
+    pub(super) fn resume_seek(&mut self, now: u64) {
         if let Some(seek) = self.seek.take() {
             match (seek.goal, seek.stage) {
                 (_, Stage::Rolling) => self.seek = Some(seek),
+                (_, Stage::Trade { time, nth }) => self.start_seek_trade(time, nth, seek.answers, now),
                 (goal, _) => self.begin(goal, seek.answers),
             }
         }
@@ -327,10 +337,19 @@ impl Engine {
 
     fn play(&mut self, now: u64) -> bool {
         let (Some(clock), Some(opened)) = (self.clock, &self.opened) else { return false };
-        let end = UnixNanos(opened.to.0.saturating_sub(1));
+        let stop = self.looped.map_or(opened.to, |(_, to)| to.min(opened.to));
+        let end = UnixNanos(stop.0.saturating_sub(1));
+        if self.looped.is_some() && self.as_of.is_some_and(|as_of| as_of > Moment::end_of(end)) {
+            return self.loop_back(now);
+        }
         let scheduled = clock.scheduled(now).map(|time| time.min(end));
-        let target = scheduled.map_or(Target::All, |time| Target::Moment(Moment::end_of(time)));
-        let done = match self.player.advance(&self.history, &target, ROWS_PER_TURN, u64::MAX) {
+        let target = match (scheduled, self.looped) {
+            (Some(time), _) => Target::Moment(Moment::end_of(time)),
+            (None, Some(_)) => Target::Moment(Moment::end_of(end)),
+            (None, None) => Target::All,
+        };
+        let due = self.event_clock.map_or(u64::MAX, |clock| clock.due(now));
+        let done = match self.player.advance(&self.history, &target, ROWS_PER_TURN.min(due), u64::MAX) {
             Ok(done) => done,
             Err(error) => {
                 self.apply_failed(&error);
@@ -341,7 +360,7 @@ impl Engine {
         self.starved = done.outcome == Outcome::Starved;
         let reached = match (done.outcome, scheduled) {
             (Outcome::Reached, Some(time)) => Some(Moment::end_of(time)),
-            (Outcome::Ended, Some(time)) if time < end => Some(Moment::end_of(time)),
+            (Outcome::Ended, Some(time)) if time < end || self.looped.is_some() => Some(Moment::end_of(time)),
             _ => self.position(),
         };
         let shown = self.as_of;
@@ -354,16 +373,116 @@ impl Engine {
         if let (Some(clock), Some(as_of)) = (&mut self.clock, self.as_of) {
             self.tally.lag_millis = clock.reached(as_of.time, now);
         }
-        let at_end = done.outcome == Outcome::Ended && scheduled.is_none_or(|time| time >= self.last_time());
+        let mut more = done.outcome == Outcome::More;
+        if let Some(clock) = &mut self.event_clock {
+            self.tally.lag_millis = clock.applied(done.rows, now);
+            more = more && clock.due(now) > 0;
+        }
+        let whole = matches!(done.outcome, Outcome::Reached | Outcome::Ended) && scheduled.is_none_or(|time| time >= end);
+        let at_end = done.outcome == Outcome::Ended && self.looped.is_none() && scheduled.is_none_or(|time| time >= self.last_time());
         if at_end {
             self.ended = true;
             self.as_of = Some(Moment::end_of(self.last_time()));
             self.pause();
+        } else {
+            self.measure_pace(now);
         }
         if done.rows > 0 || self.as_of != shown {
             self.frame.changed(&mut self.tally.frames_conflated);
         }
-        done.outcome == Outcome::More
+        if self.looped.is_some() && whole {
+            return self.loop_back(now);
+        }
+        more
+    }
+
+    /// The end of the loop was reached: it begins anew, a stretch that takes no time at most once a frame.
+    fn loop_back(&mut self, now: u64) -> bool {
+        let Some((from, _)) = self.looped else { return false };
+        if now.saturating_sub(self.looped_at) < FRAME_MICROS {
+            return false;
+        }
+        self.looped_at = now;
+        self.start_seek(Moment::before(from), Vec::new());
+        true
+    }
+
+    /// Adds up how far playback came in how much time.
+    fn measure_pace(&mut self, now: u64) {
+        if let (Some((wall, market)), Some(as_of)) = (self.measured_to, self.as_of) {
+            self.playing_micros += now.saturating_sub(wall);
+            self.played_nanos = self.played_nanos.saturating_add(u64::try_from(as_of.time.0.saturating_sub(market.0)).unwrap_or(0));
+            self.measured_to = Some((now, as_of.time));
+        }
+    }
+
+    /// Seeks the moment just after the nth trade of a time.
+    pub(super) fn start_seek_trade(&mut self, time: UnixNanos, nth: u32, mut answers: Vec<u32>, now: u64) {
+        if let Some(old) = self.seek.take() {
+            answers.extend(old.answers);
+        }
+        let Some(opened) = &self.opened else { return };
+        if time < opened.from || time >= opened.to {
+            let reason = format!("seek: {time} is not within the range {} to {}", opened.from, opened.to);
+            return self.refuse_seek(answers, &reason, now);
+        }
+        let (history, first) = (&self.history, self.history.lower_bound(time));
+        let complete = history.start() <= time && (first > history.first() || !history.forgot()) && (history.complete_to() > time || history.ended());
+        if complete && self.as_of.is_some() {
+            let rows = first..history.upper_bound(time);
+            let trades = rows.map(|row| history.get(row).is_some_and(|(chunk, at, _)| chunk.trade(at).is_some()));
+            let found = nth_trade(trades, nth);
+            return self.found_trade(time, nth, found, answers, now);
+        }
+        let stage = Stage::Trade { time, nth };
+        let query = Query::Rows {
+            place: opened.place.clone(),
+            columns: opened.binding.columns.clone(),
+            from: time,
+            to: UnixNanos(time.0.saturating_add(1)),
+            limit: Some(MAX_TIE_ROWS),
+            skip: 0,
+        };
+        self.withdraw_seek();
+        self.stop_clock();
+        self.state_dirty = true;
+        self.seek = Some(Seek { goal: Goal::Moment(Moment::end_of(time)), stage, answers, anchor_before: time, anchors: 0 });
+        self.ask(Task::TradeAt, &query);
+    }
+
+    pub(super) fn got_trade(&mut self, answer: &[RecordBatch], now: u64) -> Result<(), BadAnswer> {
+        let (Some(opened), Some(Seek { stage: Stage::Trade { time, nth }, .. })) = (&self.opened, &self.seek) else { return Ok(()) };
+        let (time, nth) = (*time, *nth);
+        let mut feed = Feed::new(&opened.binding);
+        let mut trades = Vec::new();
+        for batch in answer.iter().filter(|batch| batch.num_rows() > 0) {
+            let chunk = feed.load(batch).map_err(|error| BadAnswer { column: opened.binding.time.clone(), problem: error.to_string() })?;
+            trades.extend((0..chunk.rows()).map(|row| chunk.trade(row).is_some()));
+        }
+        let answers = self.seek.take().map(|seek| seek.answers).unwrap_or_default();
+        self.found_trade(time, nth, nth_trade(trades.into_iter(), nth), answers, now);
+        Ok(())
+    }
+
+    fn found_trade(&mut self, time: UnixNanos, nth: u32, found: Result<u32, u32>, answers: Vec<u32>, now: u64) {
+        match found {
+            Ok(k) => self.start_seek(Moment { time, place: Place::After(k) }, answers),
+            Err(trades) => {
+                let reason = format!("seek: there is no trade {nth} at {time}; at that time are {trades}");
+                self.refuse_seek(answers, &reason, now);
+            }
+        }
+    }
+
+    /// Nothing is sought any more.
+    fn refuse_seek(&mut self, answers: Vec<u32>, reason: &str, now: u64) {
+        for id in answers {
+            self.post(FromWorker::Answer { id, result: Err(reason.to_owned()) });
+        }
+        self.state_dirty = true;
+        // A seek before it may have taken the book away from the moment shown.
+        self.mend();
+        self.restart_clock(now);
     }
 
     fn last_time(&self) -> UnixNanos {
@@ -443,4 +562,16 @@ impl Engine {
         self.history.begin(never, 0);
         self.history.finish();
     }
+}
+
+/// How many rows there are up to the nth that is a trade; how many trades there are when they are fewer.
+fn nth_trade(rows: impl Iterator<Item = bool>, nth: u32) -> Result<u32, u32> {
+    let mut trades = 0;
+    for (row, is_trade) in rows.enumerate() {
+        trades += u32::from(is_trade);
+        if is_trade && trades == nth {
+            return u32::try_from(row + 1).map_err(|_| trades);
+        }
+    }
+    Err(trades)
 }

@@ -49,6 +49,41 @@ impl Clock {
     }
 }
 
+/// Maps wall time to how many events are due, at so many a second.
+#[derive(Debug, Clone, Copy)]
+pub struct EventClock {
+    rate: u32,
+    wall_micros: u64,
+    /// Events applied since then. Whole groups are applied, so this may be ahead; what is ahead is waited for.
+    applied: u64,
+}
+
+impl EventClock {
+    /// A clock from which no event is due yet.
+    #[must_use]
+    pub fn start(rate: u32, wall_micros: u64) -> EventClock {
+        EventClock { rate, wall_micros, applied: 0 }
+    }
+
+    /// Events that should have been applied by a wall time and were not.
+    #[must_use]
+    pub fn due(&self, wall_micros: u64) -> u64 {
+        let passed = u128::from(wall_micros.saturating_sub(self.wall_micros)) * u128::from(self.rate) / 1_000_000;
+        u64::try_from(passed).unwrap_or(u64::MAX).saturating_sub(self.applied)
+    }
+
+    /// Tells the clock that events were applied. Returns how many milliseconds it is behind; past a second the schedule slips.
+    pub fn applied(&mut self, events: u64, wall_micros: u64) -> u64 {
+        self.applied = self.applied.saturating_add(events);
+        let behind_micros = u128::from(self.due(wall_micros)) * 1_000_000 / u128::from(self.rate.max(1));
+        let behind_micros = u64::try_from(behind_micros).unwrap_or(u64::MAX);
+        if behind_micros > MAX_BEHIND_MICROS {
+            *self = EventClock::start(self.rate, wall_micros.saturating_sub(MAX_BEHIND_MICROS));
+        }
+        behind_micros / 1000
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +109,18 @@ mod tests {
         assert_eq!(clock.scheduled(5_400_000), Some(UnixNanos(START.0 + 400_000_000)));
         assert_eq!(clock.reached(START, 9_000_000), 4_000);
         assert_eq!(clock.scheduled(9_000_000), Some(UnixNanos(START.0 + 1_000_000_000)));
+    }
+
+    #[test]
+    fn events_fall_due_evenly_and_what_a_group_overshoots_is_waited_for() {
+        let mut clock = EventClock::start(3, 1_000_000);
+        assert_eq!((clock.due(1_333_333), clock.due(1_333_334), clock.due(2_000_000)), (0, 1, 3));
+        assert_eq!(clock.applied(5, 2_000_000), 0);
+        assert_eq!((clock.due(2_666_666), clock.due(3_000_000)), (0, 1));
+        // A second behind is caught up, what is more slips.
+        assert_eq!(clock.applied(0, 3_000_000), 333);
+        assert_eq!(clock.applied(0, 9_000_000), 6_333);
+        assert_eq!(clock.due(9_000_000), 3);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::engine::{Engine, Input, Output, Stage};
-use crate::link::{Command, FromWorker, State, StoreInfo, ToWorker, ViewFrame};
+use crate::link::{Command, FromWorker, Histogram, State, StoreInfo, TapeRows, ToWorker, ViewFrame};
 
 /// Messages received and not yet taken in; a full queue makes the socket wait, and so the server.
 const INPUT_QUEUE: usize = 16;
@@ -34,6 +34,10 @@ pub struct Client {
     pub frame: Option<ViewFrame>,
     /// The last state that was posted.
     pub state: Option<Box<State>>,
+    /// The last tape that was posted.
+    pub tape: Option<Box<TapeRows>>,
+    /// The last histogram that was posted.
+    pub histogram: Option<Box<Histogram>>,
 }
 
 impl Client {
@@ -52,6 +56,8 @@ impl Client {
             answers: HashMap::new(),
             frame: None,
             state: None,
+            tape: None,
+            histogram: None,
         };
         client.handle(Input::Message(ToWorker::Start { stores }));
         client
@@ -102,7 +108,9 @@ impl Client {
                 self.answers.insert(id, result);
             }
             Output::Post(FromWorker::State(state)) => self.state = Some(state),
-            Output::Post(FromWorker::Ready | FromWorker::Counters(_) | FromWorker::Tape(_) | FromWorker::Histogram(_)) => {}
+            Output::Post(FromWorker::Tape(tape)) => self.tape = Some(tape),
+            Output::Post(FromWorker::Histogram(histogram)) => self.histogram = Some(histogram),
+            Output::Post(FromWorker::Ready | FromWorker::Counters(_)) => {}
             Output::Frame(bytes) => {
                 if let Ok(frame) = ViewFrame::decode(&bytes) {
                     let sequence = frame.sequence;
@@ -135,6 +143,11 @@ impl Client {
         self.next_id += 1;
         self.handle(Input::Message(ToWorker::Request { id, command: command.to_json() }));
         id
+    }
+
+    /// Tells the engine something that has no answer.
+    pub fn tell(&mut self, message: ToWorker) {
+        self.handle(Input::Message(message));
     }
 
     /// The answer to a command, once.

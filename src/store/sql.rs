@@ -3,7 +3,7 @@
 //! Neither gets an ORDER BY for rows: a plain or filtered scan comes in designated order on both, ties as stored, while a sort may
 //! permute ties in DataFusion.
 
-use super::{AnchorRows, BadName, Key, Least, MAX_INSTRUMENTS, MAX_TABLES, Place, Query, SizeForm, TimeColumn, TimeUnit, Trades};
+use super::{AnchorRows, BadName, Key, Least, MAX_TABLES, Place, Query, SizeForm, TimeColumn, TimeUnit, Trades};
 use crate::link::StoreKind;
 use crate::units::{Scale, UnixNanos};
 
@@ -21,14 +21,14 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
             format!("SELECT table_name, \"designatedTimestamp\", table_row_count{note} FROM tables() LIMIT {MAX_TABLES}")
         }
         Query::Columns { table } => format!("SELECT \"column\", \"type\" FROM table_columns({})", text(table)?),
-        Query::Instruments { table, time, key, symbol } => {
+        Query::Instruments { table, time, key, symbol, most } => {
             let columns = key.iter().map(|column| name(column)).collect::<Result<Vec<_>, _>>()?.join(", ");
             let (table, time) = (name(table)?, name(&time.name)?);
             let only = Key { symbol: symbol.clone().map(|(column, symbol)| (column, Some(symbol))), ..Key::default() };
             let only = where_all(&key_conditions(&only)?);
             format!(
                 "SELECT {columns}, count(*) AS event_count, min({time}) AS first_time, max({time}) AS last_time FROM {table}{only} \
-                 GROUP BY {columns} ORDER BY event_count DESC, {columns} LIMIT {MAX_INSTRUMENTS}"
+                 GROUP BY {columns} ORDER BY event_count DESC, {columns} LIMIT {most}"
             )
         }
         Query::Bounds { place, from, to } => {
@@ -289,7 +289,7 @@ mod tests {
     fn one_symbol_of_many_can_be_asked_for() {
         let time = TimeColumn { name: "ts".to_owned(), unit: TimeUnit::Nanos };
         let symbol = Some(("symbol".to_owned(), "O'X".to_owned()));
-        let query = Query::Instruments { table: "t".to_owned(), time, key: vec!["symbol".to_owned()], symbol };
+        let query = Query::Instruments { table: "t".to_owned(), time, key: vec!["symbol".to_owned()], symbol, most: 3 };
         assert!(render(&query, StoreKind::Embedded).unwrap().contains("FROM \"t\" WHERE \"symbol\" = 'O''X' GROUP BY"));
     }
 
