@@ -84,15 +84,19 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
         }
         Query::RowsAt { place, columns, times, limit } => {
             let time = name(&place.time.name)?;
-            // An exact time is two bounds, as everywhere: no dialect's own idea of IN is involved. A microsecond column has no
-            // times between its microseconds, and then none is found.
+            // A list in DataFusion, whose planner goes as deep as a chain of ORs is long; for QuestDB, to which IN of times means
+            // intervals, the chain.
             let first = times.iter().min().copied().unwrap_or_default();
             let last = times.iter().max().copied().unwrap_or_default();
-            let exact: Vec<_> = times.iter().map(|at| format!("{time} = {}", literal(&place.time, *at, kind))).collect();
+            let literals = times.iter().map(|at| literal(&place.time, *at, kind));
+            let exact = match kind {
+                StoreKind::Embedded => format!("{time} IN ({})", literals.collect::<Vec<_>>().join(", ")),
+                StoreKind::Questdb => format!("({})", literals.map(|at| format!("{time} = {at}")).collect::<Vec<_>>().join(" OR ")),
+            };
             let mut conditions = vec![at_least(&time, &place.time, first, kind)];
             conditions.push(below(&time, &place.time, UnixNanos(last.0.saturating_add(1)), kind));
             if times.len() > 1 {
-                conditions.push(format!("({})", exact.join(" OR ")));
+                conditions.push(exact);
             }
             conditions.extend(self::conditions(place, kind)?);
             format!("SELECT {} FROM {}{} LIMIT {limit}", names(columns)?, name(&place.table)?, where_all(&conditions))

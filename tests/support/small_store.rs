@@ -330,7 +330,8 @@ impl Harness {
         let to = bound("< to_timestamp_nanos(").unwrap_or(i64::MAX);
         let trades = sql.contains("\"action\" = 'T'");
         let least: i64 = sql.split("\"size\" >= ").nth(1).map_or(i64::MIN, |rest| rest.split(' ').next().unwrap().parse().unwrap());
-        let exact: Vec<i64> = sql.split(" = to_timestamp_nanos(").skip(1).map(|rest| rest.split(')').next().unwrap().parse().unwrap()).collect();
+        let listed = sql.split(" IN (").nth(1).and_then(|rest| rest.split("))").next()).unwrap_or("");
+        let exact: Vec<i64> = listed.split("to_timestamp_nanos(").skip(1).map(|rest| rest.split(')').next().unwrap().parse().unwrap()).collect();
         let asked = |row: &&Row| {
             row.time >= from
                 && row.time < to
