@@ -85,6 +85,9 @@ enum Phase {
     Draining(i64),
 }
 
+/// The cluster that an embedded store names in its greeting.
+pub const EMBEDDED_CLUSTER: &str = "tickscope";
+
 /// See the module.
 #[derive(Debug)]
 pub struct Session {
@@ -92,6 +95,7 @@ pub struct Session {
     phase: Phase,
     next_id: i64,
     capabilities: u32,
+    embedded: bool,
     credit: i64,
     to_grant: u64,
     batches: u64,
@@ -106,6 +110,7 @@ impl Default for Session {
             phase: Phase::Opening,
             next_id: 1,
             capabilities: 0,
+            embedded: false,
             credit: 0,
             to_grant: 0,
             batches: 0,
@@ -125,6 +130,12 @@ impl Session {
     #[must_use]
     pub fn running(&self) -> bool {
         matches!(self.phase, Phase::Running(_))
+    }
+
+    /// Whether the server said that it is a tickscope: its SQL is the embedded engine's.
+    #[must_use]
+    pub fn embedded(&self) -> bool {
+        self.embedded
     }
 
     /// Bytes that the server may still send; below zero when its last batch overshot.
@@ -191,8 +202,9 @@ impl Session {
     pub fn receive(&mut self, message: &[u8]) -> Result<Option<SessionEvent>, SessionError> {
         let decoded = self.decoder.message(message)?;
         match (decoded, self.phase) {
-            (ServerMessage::ServerInfo(ServerInfo { capabilities, .. }), Phase::Opening) => {
+            (ServerMessage::ServerInfo(ServerInfo { capabilities, cluster, .. }), Phase::Opening) => {
                 self.capabilities = capabilities;
+                self.embedded = cluster == EMBEDDED_CLUSTER;
                 self.phase = Phase::Idle;
                 Ok(Some(SessionEvent::Ready))
             }

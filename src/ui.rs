@@ -53,6 +53,7 @@ fn App() -> impl IntoView {
         <transport::Transport/>
         <status_bar::StatusBar/>
         <dialogs::GoTo/>
+        <dialogs::Connect/>
         <dialogs::KeySheet/>
         <p class="sr-only" role="status" aria-live="polite">{page.announcement()}</p>
     }

@@ -3,6 +3,7 @@
 //! Owns every word and figure that a user reads: number and time formats, the ladder's rows, the counters and their explanations,
 //! the key table, the wording of states and errors. It knows neither the DOM nor Leptos, so all of it is tested natively.
 
+pub mod address;
 pub mod book;
 pub mod clock;
 pub mod counters;

@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use super::open::Task;
 use super::{Engine, Output};
 use crate::columnar::{ArrowByteCounter, Assembler};
-use crate::link::ErrorJson;
+use crate::link::{ErrorJson, StoreKind};
 use crate::session::{Session, SessionEvent};
 use crate::wire::Batch;
 
@@ -211,6 +211,7 @@ impl Engine {
             None => {}
             Some(SessionEvent::Ready) => {
                 self.by_name(which).deadline = u64::MAX;
+                self.learn_dialect(which);
                 if which != Which::Side && self.connected() {
                     self.connected_again(now);
                 }
@@ -229,6 +230,16 @@ impl Engine {
                 Which::Data => self.window_failed(status, &message),
                 Which::Control | Which::Side => self.answer_failed(which, status, &message),
             },
+        }
+    }
+
+    /// A store that was given by its address says only now which SQL it speaks.
+    fn learn_dialect(&mut self, which: Which) {
+        let kind = if self.by_name(which).session.embedded() { StoreKind::Embedded } else { StoreKind::Questdb };
+        let Some(store) = &mut self.store else { return };
+        store.kind = kind;
+        for known in self.stores.iter_mut().chain(&mut self.catalogue.stores).filter(|known| known.name == store.name) {
+            known.kind = kind;
         }
     }
 
@@ -402,7 +413,14 @@ impl Engine {
             format!("The store could not be reached (close code {code}{reason})")
         };
         let place = self.store.as_ref().map(|store| store.url.clone()).unwrap_or_default();
-        let todo = "Check that the server runs; a new try is made by itself";
+        let todo = match self.store.as_ref().map(|store| store.kind) {
+            // A browser does not tell why an upgrade was refused.
+            Some(StoreKind::Questdb) if !was_ready => {
+                "Check that it runs and takes pages of this origin: QuestDB before 10.0.2 refuses every page, and later ones want their own \
+                 origin or an allowed one. A new try is made by itself"
+            }
+            _ => "Check that the server runs; a new try is made by itself",
+        };
         let wait = (RETRY_FIRST_MICROS << self.retries.min(10)).min(RETRY_LAST_MICROS);
         self.retries += 1;
         self.retry_at = Some(now + wait);

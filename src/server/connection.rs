@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::compression::{Agreed, BatchCompressor};
 use super::rows::{Rows, Source};
 use super::sql::Sql;
+use crate::session::EMBEDDED_CLUSTER;
 use crate::wire::limits::REQUEST_BYTES;
 use crate::wire::{ClientError, ClientMessage, Encoder, QueryRequest, ServerInfo, capability, status};
 
@@ -115,7 +116,7 @@ impl Connection {
             epoch: 0,
             capabilities: capability::QUERY_FLAGS | if compression.is_some() { capability::COMPRESSION } else { 0 },
             wall_nanos: i64::try_from(now.as_nanos()).unwrap_or(i64::MAX),
-            cluster: "tickscope".to_owned(),
+            cluster: EMBEDDED_CLUSTER.to_owned(),
             node: String::new(),
             zone: None,
             compression,

@@ -68,6 +68,48 @@ pub fn GoTo() -> impl IntoView {
     }
 }
 
+/// Connect to a store that this page's server does not list.
+#[component]
+pub fn Connect() -> impl IntoView {
+    let page = Page::get();
+    let node = NodeRef::new();
+    let input = NodeRef::<leptos::html::Input>::new();
+    let refusal = RwSignal::new(String::new());
+    follow(node, Dialog::Connect);
+    Effect::new(move |_| {
+        if page.dialog.get() == Some(Dialog::Connect) {
+            refusal.set(String::new());
+            if let Some(input) = input.get_untracked() {
+                input.select();
+            }
+        }
+    });
+    let submit = move |event: ev::SubmitEvent| {
+        event.prevent_default();
+        let Some(input) = input.get_untracked() else { return };
+        match page.connect(&input.value()) {
+            Ok(()) => page.dialog.set(None),
+            Err(reason) => refusal.set(reason),
+        }
+    };
+    view! {
+        <dialog node_ref=node aria-labelledby="connect-title" on:close=move |_| page.dialog.set(None)>
+            <form on:submit=submit>
+                <h2 id="connect-title">"Connect to a store"</h2>
+                <input class="figure" node_ref=input aria-label="Address of the store" aria-describedby="connect-help" placeholder="localhost:9000" spellcheck="false" autocomplete="off" autofocus=true/>
+                <p id="connect-help" class="label">
+                    "Host and port of a QuestDB, or of another tickscope that allows this page (--allow-host). Nothing is stored"
+                </p>
+                <p class="refusal" role="alert">{refusal}</p>
+                <p class="actions">
+                    <button type="button" class="wide" on:click=move |_| page.dialog.set(None)>"Cancel"</button>
+                    <button type="submit" class="wide primary">"Connect"</button>
+                </p>
+            </form>
+        </dialog>
+    }
+}
+
 /// The keys, from the table that they come from.
 #[component]
 pub fn KeySheet() -> impl IntoView {

@@ -7,7 +7,7 @@ use wasm_bindgen::JsValue;
 use crate::link::{Command, Counters, ErrorJson, Open, State, Status, StoreInfo, ToWorker};
 use crate::view::counters::{Behind, PaintRate};
 use crate::view::keys::Action;
-use crate::view::{places, wording};
+use crate::view::{address, places, wording};
 use crate::web::dom::Window;
 use crate::web::frames::Frames;
 use crate::web::worker_handle::{WorkerEvent, WorkerHandle};
@@ -48,6 +48,8 @@ impl Panel {
 pub enum Dialog {
     /// Ask for a time.
     GoTo,
+    /// Ask for the address of a store.
+    Connect,
     /// The keys.
     Keys,
 }
@@ -87,8 +89,11 @@ struct Reach {
     worker: Option<WorkerHandle>,
     paint_rate: PaintRate,
     behind: Behind,
-    /// The moment at which the worker was last renewed for its memory: once a moment is enough.
-    renewed_at: Option<String>,
+    /// Stores that the user gave by their addresses.
+    added: Vec<StoreInfo>,
+    /// What the worker's memory came to after it was renewed for it: what stands there needs as much, so that only growth past it is
+    /// a reason to do it again.
+    needed_bytes: u64,
 }
 
 impl Page {
@@ -107,7 +112,8 @@ impl Page {
             worker: None,
             paint_rate: PaintRate::default(),
             behind: Behind::default(),
-            renewed_at: None,
+            added: Vec::new(),
+            needed_bytes: 0,
         };
         let page = Page {
             state: RwSignal::new(State { status: Status::Connecting, ..State::default() }),
@@ -147,6 +153,34 @@ impl Page {
         if let Some(worker) = self.reach.with_value(|reach| reach.worker.clone()) {
             use_it(&worker);
         }
+    }
+
+    /// Opens the store at a typed address, and lists it from now on.
+    ///
+    /// # Errors
+    /// What is wrong with the address.
+    pub fn connect(self, typed: &str) -> Result<(), String> {
+        let store = address::store_at(typed)?;
+        let name = store.name.clone();
+        self.reach.update_value(|reach| {
+            reach.added.retain(|known| known.name != name);
+            reach.added.push(store);
+        });
+        let served = self.stores.get_untracked().into_iter().filter(|known| known.name != name).collect();
+        self.list_stores(served);
+        self.send(&places::source(&name));
+        Ok(())
+    }
+
+    /// Takes in the stores of the server, and adds those that the user gave.
+    fn list_stores(self, served: Vec<StoreInfo>) {
+        let mut stores = served;
+        self.reach.with_value(|reach| {
+            stores.retain(|store| !reach.added.iter().any(|added| added.name == store.name));
+            stores.extend(reach.added.iter().cloned());
+        });
+        self.stores.set(stores.clone());
+        self.with_worker(|worker| worker.send(ToWorker::Start { stores }));
     }
 
     /// A part of the state that notifies only when it changes.
@@ -259,14 +293,15 @@ impl Page {
 
     /// A worker that grew to half as much again as it may keep is renewed where it stands.
     fn bound_memory(self, counters: &Counters) {
-        let most = counters.history_budget_bytes + counters.history_budget_bytes / 2;
-        if most == 0 || counters.wasm_bytes.is_none_or(|bytes| bytes <= most) {
+        let budget = counters.history_budget_bytes;
+        let Some(bytes) = counters.wasm_bytes.filter(|_| budget > 0) else { return };
+        let needed = self.reach.with_value(|reach| reach.needed_bytes);
+        if bytes <= (budget + budget / 2).max(needed + needed / 2) {
             return;
         }
-        let settled = |state: &State| matches!(state.status, Status::Playing | Status::Paused | Status::Ended).then(|| state.as_of.clone()).flatten();
-        let Some(at) = self.state.with_untracked(settled) else { return };
-        let renews = self.reach.try_update_value(|reach| reach.renewed_at.replace(at.clone()) != Some(at));
-        if renews == Some(true) {
+        let settled = |state: &State| matches!(state.status, Status::Playing | Status::Paused | Status::Ended) && state.as_of.is_some();
+        if self.state.with_untracked(settled) {
+            self.reach.update_value(|reach| reach.needed_bytes = bytes);
             self.renew(self.state.with_untracked(places::here_and_now));
         }
     }
@@ -278,8 +313,7 @@ impl Page {
             match stores::list(&window).await {
                 Ok(list) => {
                     self.failure.set(None);
-                    self.stores.set(list.clone());
-                    self.with_worker(|worker| worker.send(ToWorker::Start { stores: list }));
+                    self.list_stores(list);
                     self.send(&Command::Open(open));
                     self.watch_imports().await;
                 }
@@ -296,11 +330,8 @@ impl Page {
             dom::sleep(&window, IMPORT_POLL_MILLIS).await;
             let Ok(list) = stores::list(&window).await else { continue };
             let now = running(&list);
-            self.stores.set(list.clone());
-            if now != before {
-                // What the worker says of its tables depends on it.
-                self.with_worker(|worker| worker.send(ToWorker::Start { stores: list }));
-            }
+            // What the worker says of its tables depends on it.
+            self.list_stores(list);
             // A table has come. Whoever waits for one is shown it; whoever watches another is left alone.
             if now < before && self.state.with_untracked(|state| state.book.is_none() && state.as_of.is_none()) {
                 self.send(&Command::Open(Open::default()));

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::icons::{self, Icon};
-use super::page::Page;
+use super::page::{Dialog, Page};
 use crate::link::Status;
 use crate::view::keys::Action;
 use crate::view::{clock, places, wording};
@@ -29,6 +29,9 @@ pub fn Toolbar() -> impl IntoView {
         </header>
     }
 }
+
+/// Value of the picker's entry that asks for an address; no store is named so.
+const ELSEWHERE: &str = "\u{0}";
 
 /// One entry of a picker: value, label, whether it is what is open.
 type Choice = (String, String, bool);
@@ -73,9 +76,19 @@ fn SourcePicker() -> impl IntoView {
     let choices = Memo::new(move |_| {
         let open = page.state.with(|state| state.source.clone());
         let choice = |store: &crate::link::StoreInfo| (store.name.clone(), wording::store_option(store), open.as_ref() == Some(&store.name));
-        page.stores.with(|stores| stores.iter().map(choice).collect::<Vec<_>>())
+        let elsewhere = (ELSEWHERE.to_owned(), "Connect elsewhere…".to_owned(), false);
+        page.stores.with(|stores| stores.iter().map(choice).chain([elsewhere]).collect::<Vec<_>>())
     });
-    view! { <Picker label="Source" empty="no source" choices on_pick=move |name| page.send(&places::source(&name))/> }
+    let pick = move |name: String| {
+        if name == ELSEWHERE {
+            // The entry is no source: the picker goes back to the one that is open.
+            page.refusals.update(|count| *count += 1);
+            page.dialog.set(Some(Dialog::Connect));
+        } else {
+            page.send(&places::source(&name));
+        }
+    };
+    view! { <Picker label="Source" empty="no source" choices on_pick=pick/> }
 }
 
 #[component]

@@ -5,6 +5,7 @@ mod counting;
 mod faults;
 mod opening;
 mod pictures;
+mod renewal;
 mod sessions;
 
 use std::future::Future;
@@ -49,6 +50,8 @@ pub const ALL: &[Check] = &[
     check!(faults::garbage_is_named_with_its_place, 120),
     check!(faults::a_server_that_says_goodbye_is_reconnected_to, 120),
     check!(faults::an_sql_error_is_shown_with_its_position, 120),
+    check!(renewal::another_store_is_opened_in_a_new_worker, 240),
+    check!(renewal::a_worker_that_outgrew_its_budget_is_replaced_where_it_stands, 240),
     check!(pictures::the_main_states_in_both_themes_and_three_widths, 300),
 ];
 
