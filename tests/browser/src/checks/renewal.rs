@@ -67,11 +67,11 @@ async fn another_store(driver: &Driver, data: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Orders that come and go at one and the same time.
+/// Orders that come and go in one event group: it is applied only as a whole.
 const TIED_PAIRS: u64 = 500_000;
 const LATER: u64 = 20_000;
 
-/// More rows of one time than the budget holds make the worker's memory grow; behind them it is replaced, and the book is the same.
+/// An event group of more rows than the budget holds makes the worker grow; behind it the worker is replaced, and the book is the same.
 pub async fn a_worker_that_outgrew_its_budget_is_replaced_where_it_stands(driver: &Driver) -> Result<(), String> {
     let file = server::root().join("target/test/tied.mbo.dbn");
     write_tied(&file).map_err(|why| format!("{}: {why}", file.display()))?;
@@ -113,7 +113,7 @@ pub async fn a_worker_that_outgrew_its_budget_is_replaced_where_it_stands(driver
     Ok(())
 }
 
-/// A clear, then pairs of an order and its cancel at one time, then orders a microsecond apart.
+/// A clear, then pairs of an order and its cancel in one group, then orders a microsecond apart.
 fn write_tied(path: &PathBuf) -> Result<(), Box<dyn std::error::Error>> {
     const START: u64 = 1_715_175_000_000_000_000;
     if let Some(folder) = path.parent() {
@@ -130,12 +130,13 @@ fn write_tied(path: &PathBuf) -> Result<(), Box<dyn std::error::Error>> {
     let mut sequence = 0;
     let mut record = |time: u64, action: u8, side: u8, order_id: u64, price: i64, size: u32| -> Result<(), dbn::Error> {
         sequence += 1;
+        let ends_group = order_id == 0 || order_id >= TIED_PAIRS && action != b'A' || order_id > TIED_PAIRS;
         encoder.encode_record(&MboMsg {
             hd: RecordHeader::new::<MboMsg>(rtype::MBO, 1, 7, time),
             order_id,
             price,
             size,
-            flags: FlagSet::new(flags::LAST),
+            flags: FlagSet::new(if ends_group { flags::LAST } else { 0 }),
             channel_id: 0,
             action: action as std::ffi::c_char,
             side: side as std::ffi::c_char,
