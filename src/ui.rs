@@ -11,6 +11,8 @@ mod icons;
 mod ladder;
 mod page;
 mod status_bar;
+mod tape;
+mod timeline;
 mod toolbar;
 mod transport;
 
@@ -44,11 +46,13 @@ fn App() -> impl IntoView {
         <banner::Imports/>
         <nav class="panels" aria-label="Panels">
             <PanelTab panel=Panel::Book/>
+            <PanelTab panel=Panel::Tape/>
             <PanelTab panel=Panel::Details/>
         </nav>
         <main data-panel=move || page.panel.get().name()>
             <ladder::LadderPanel/>
             <details::Details/>
+            <tape::TapePanel/>
         </main>
         <transport::Transport/>
         <status_bar::StatusBar/>

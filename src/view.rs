@@ -12,5 +12,7 @@ pub mod keys;
 pub mod ladder;
 pub mod numbers;
 pub mod places;
+pub mod tape;
+pub mod timeline;
 pub mod track;
 pub mod wording;

@@ -1,10 +1,13 @@
 //! What all components share: the signals of slow state, and the one way to the worker.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use leptos::prelude::*;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 
-use crate::link::{Command, Counters, ErrorJson, Open, State, Status, StoreInfo, ToWorker};
+use crate::link::{Command, Counters, ErrorJson, Histogram, Open, State, Status, StoreInfo, TapeRows, TapeView, TimelineView, ToWorker};
 use crate::view::counters::{Behind, PaintRate};
 use crate::view::keys::Action;
 use crate::view::{address, places, wording};
@@ -21,6 +24,8 @@ const IMPORT_POLL_MILLIS: i32 = 500;
 pub enum Panel {
     /// The ladder.
     Book,
+    /// Time and sales.
+    Tape,
     /// Source, binding, counters.
     Details,
 }
@@ -30,6 +35,7 @@ impl Panel {
     pub fn name(self) -> &'static str {
         match self {
             Panel::Book => "book",
+            Panel::Tape => "tape",
             Panel::Details => "details",
         }
     }
@@ -38,6 +44,7 @@ impl Panel {
     pub fn label(self) -> &'static str {
         match self {
             Panel::Book => "Book",
+            Panel::Tape => "Time & sales",
             Panel::Details => "Details",
         }
     }
@@ -79,8 +86,13 @@ pub struct Page {
     pub panel: RwSignal<Panel>,
     /// Counts the wishes to centre the ladder.
     pub centre: RwSignal<u32>,
+    /// Activity over the part of the range that the timeline shows.
+    pub histogram: RwSignal<Option<Histogram>>,
     reach: StoredValue<Reach, LocalStorage>,
 }
+
+/// Called with what the worker sends for the tape.
+type OnTape = Box<dyn FnMut(TapeRows)>;
 
 /// The browser-side objects, which are not `Send` and so live beside the signals.
 struct Reach {
@@ -91,6 +103,10 @@ struct Reach {
     behind: Behind,
     /// Stores that the user gave by their addresses.
     added: Vec<StoreInfo>,
+    /// What the panels show: said again to a new worker.
+    tape_view: Option<TapeView>,
+    timeline_view: Option<TimelineView>,
+    on_tape: Rc<RefCell<Option<OnTape>>>,
     /// What the worker's memory came to after it was renewed for it: what stands there needs as much, so that only growth past it is
     /// a reason to do it again.
     needed_bytes: u64,
@@ -113,6 +129,9 @@ impl Page {
             paint_rate: PaintRate::default(),
             behind: Behind::default(),
             added: Vec::new(),
+            tape_view: None,
+            timeline_view: None,
+            on_tape: Rc::default(),
             needed_bytes: 0,
         };
         let page = Page {
@@ -127,6 +146,7 @@ impl Page {
             dialog: RwSignal::default(),
             panel: RwSignal::new(Panel::Book),
             centre: RwSignal::default(),
+            histogram: RwSignal::default(),
             reach: StoredValue::new_local(reach),
         };
         let worker = WorkerHandle::spawn(module, frames, move |event| page.worker_event(event));
@@ -181,6 +201,36 @@ impl Page {
         });
         self.stores.set(stores.clone());
         self.with_worker(|worker| worker.send(ToWorker::Start { stores }));
+    }
+
+    /// Tells the worker what the tape shows, when that changes.
+    pub fn show_tape(self, view: Option<TapeView>) {
+        let changed = self.reach.try_update_value(|reach| {
+            let changed = reach.tape_view != view;
+            reach.tape_view.clone_from(&view);
+            changed
+        });
+        if changed == Some(true) {
+            self.with_worker(|worker| worker.send(ToWorker::Tape(view)));
+        }
+    }
+
+    /// Sets who hears of the tape's rows.
+    pub fn on_tape(self, listener: impl FnMut(TapeRows) + 'static) {
+        let slot = self.reach.with_value(|reach| Rc::clone(&reach.on_tape));
+        *slot.borrow_mut() = Some(Box::new(listener));
+    }
+
+    /// Tells the worker which part of the range the timeline shows, when that changes.
+    pub fn show_timeline(self, view: Option<TimelineView>) {
+        let changed = self.reach.try_update_value(|reach| {
+            let changed = reach.timeline_view != view;
+            reach.timeline_view.clone_from(&view);
+            changed
+        });
+        if changed == Some(true) {
+            self.with_worker(|worker| worker.send(ToWorker::Timeline(view)));
+        }
     }
 
     /// A part of the state that notifies only when it changes.
@@ -343,10 +393,21 @@ impl Page {
     fn worker_event(self, event: WorkerEvent) {
         match event {
             // A page opened in a background tab is hidden from the start.
-            WorkerEvent::Ready => self.with_worker(|worker| worker.send(ToWorker::Visible(dom::is_visible(&self.window())))),
+            WorkerEvent::Ready => self.with_worker(|worker| {
+                worker.send(ToWorker::Visible(dom::is_visible(&self.window())));
+                let (tape, timeline) = self.reach.with_value(|reach| (reach.tape_view.clone(), reach.timeline_view.clone()));
+                worker.send(ToWorker::Tape(tape));
+                worker.send(ToWorker::Timeline(timeline));
+            }),
             WorkerEvent::State(state) => self.take_state(*state),
             WorkerEvent::Counters(counters) => self.take_counters(*counters),
-            WorkerEvent::Tape(_) | WorkerEvent::Histogram(_) => {}
+            WorkerEvent::Tape(rows) => {
+                let listener = self.reach.with_value(|reach| Rc::clone(&reach.on_tape));
+                if let Some(listener) = listener.borrow_mut().as_mut() {
+                    listener(*rows);
+                }
+            }
+            WorkerEvent::Histogram(histogram) => self.histogram.set(Some(*histogram)),
             WorkerEvent::Stopped(detail) => self.failure.set(Some(wording::worker_stopped(&detail))),
             WorkerEvent::Unreadable(detail) => self.failure.set(Some(wording::unreadable_message(&detail))),
         }

@@ -1,20 +1,17 @@
 //! The transport: playback buttons, speed, the range and its playhead.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use leptos::ev;
 use leptos::prelude::*;
 
 use super::icons::{self, Icon};
 use super::page::Page;
+use super::timeline::Timeline;
 use crate::link::{Command, Range, Speed, Status};
 use crate::units::UnixNanos;
 use crate::view::keys::{Action, speed_label};
-use crate::view::track::{Track, percent};
 use crate::view::{clock, places, wording};
 use crate::web::dom;
-use crate::web::paint::{Shares, Texts};
+use crate::web::paint::Texts;
 
 /// The bar below the panels.
 #[component]
@@ -135,7 +132,7 @@ fn RangeTrack() -> impl IntoView {
                 autocomplete="off"
                 prop:value=move || edge(|range| &range.from)
             />
-            <TrackBar/>
+            <Timeline/>
             <input
                 class="figure"
                 node_ref=to
@@ -147,83 +144,5 @@ fn RangeTrack() -> impl IntoView {
             />
             <button type="submit" class="sr-only">"Play this range"</button>
         </form>
-    }
-}
-
-/// Labels at most under the track.
-const LABELS: usize = 9;
-
-#[component]
-fn TrackBar() -> impl IntoView {
-    let page = Page::get();
-    let track = page.select(|state| state.range.as_ref().and_then(Track::of_range));
-    let root = NodeRef::<leptos::html::Div>::new();
-    let painted_track = Rc::new(Cell::new(None));
-    let shared = Rc::clone(&painted_track);
-    Effect::new(move |_| shared.set(track.get()));
-    root.on_load(move |root| {
-        let mut places = Shares::places(&root, ".playhead");
-        let mut done = Shares::bars(&root, ".done");
-        page.frames().add_painter(move |frame| {
-            if let Some(track) = painted_track.get() {
-                let fraction = Track::fraction(track, frame.as_of.time);
-                places.set(0, fraction);
-                done.set(0, fraction);
-            }
-        });
-    });
-
-    // Under the pointer, and whether it is held.
-    let pointed = RwSignal::new(None::<f64>);
-    let held = RwSignal::new(false);
-    let point = move |event: &ev::PointerEvent| pointed.set(dom::fraction_across(event));
-    let down = move |event: ev::PointerEvent| {
-        if event.button() == 0 {
-            dom::capture_pointer(&event);
-            held.set(true);
-            point(&event);
-        }
-    };
-    let up = move |event: ev::PointerEvent| {
-        if held.get_untracked() {
-            held.set(false);
-            let target = dom::fraction_across(&event).and_then(|fraction| track.get_untracked().map(|track| track.at(fraction)));
-            if let Some(target) = target {
-                page.send(&Command::Seek(target.to_string()));
-            }
-        }
-    };
-    let target = page.select(|state| state.seeking.as_ref().and_then(|seeking| seeking.parse::<crate::units::Moment>().ok()));
-    let target_fraction = move || target.get().zip(track.get()).map(|(moment, track)| track.fraction(moment.time));
-    let label = move || pointed.get().zip(track.get()).map(|(fraction, track)| clock::time(track.at(fraction)));
-    let value_text = page.select(places::as_of_text);
-    let ticks = move || {
-        let labels = track.get().map(|track| track.ticks(LABELS)).unwrap_or_default();
-        labels.into_iter().map(|tick| view! { <span class="tick" style:left=percent(tick.fraction)>{tick.label}</span> }).collect_view()
-    };
-    view! {
-        <div
-            class="track"
-            node_ref=root
-            role="slider"
-            tabindex="0"
-            aria-label="Playhead"
-            aria-valuemin="0"
-            aria-valuemax="100"
-            aria-valuenow=move || value_text.with(|(percent, _)| percent.to_string())
-            aria-valuetext=move || value_text.with(|(_, text)| text.clone())
-            data-held=move || held.get().then_some("")
-            on:pointerdown=down
-            on:pointermove=move |event| point(&event)
-            on:pointerup=up
-            on:pointercancel=move |_| held.set(false)
-            on:pointerleave=move |_| if !held.get_untracked() { pointed.set(None) }
-        >
-            <div class="rail"><i class="done"></i></div>
-            <div class="ticks figure" aria-hidden="true">{ticks}</div>
-            <i class="target" hidden=move || target_fraction().is_none() style:left=move || percent(target_fraction().unwrap_or(0.0))></i>
-            <i class="playhead" hidden=move || track.get().is_none()></i>
-            <span class="pointed figure" hidden=move || label().is_none() style=("--at", move || percent(pointed.get().unwrap_or(0.0)))>{move || label().unwrap_or_default()}</span>
-        </div>
     }
 }

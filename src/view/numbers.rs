@@ -39,10 +39,15 @@ pub fn needed_decimals(mantissa: i128, scale: Scale) -> u8 {
 /// `mantissa / 10^scale` with `decimals` digits after the point; more when the value needs them, for nothing is rounded.
 #[must_use]
 pub fn exact(mantissa: i128, scale: Scale, decimals: u8) -> String {
-    let value = Decimal::new(mantissa, scale).to_string();
+    written(&Decimal::new(mantissa, scale).to_string(), decimals)
+}
+
+/// The same for an exact decimal that is text already.
+#[must_use]
+pub fn written(value: &str, decimals: u8) -> String {
     let (sign, digits) = match value.strip_prefix('-') {
         Some(rest) => (true, rest),
-        None => (false, value.as_str()),
+        None => (false, value),
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut out = String::with_capacity(value.len() + 8);

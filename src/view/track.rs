@@ -65,6 +65,12 @@ impl Track {
         UnixNanos(self.from)
     }
 
+    /// First nanosecond after it.
+    #[must_use]
+    pub fn to(self) -> UnixNanos {
+        UnixNanos(self.to)
+    }
+
     fn span(self) -> i128 {
         i128::from(self.to) - i128::from(self.from)
     }

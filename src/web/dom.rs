@@ -6,7 +6,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 pub use web_sys::Window;
-use web_sys::{Element, Event, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver};
+use web_sys::{AddEventListenerOptions, Element, Event, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver, WheelEvent};
 
 /// Calls `handle` with each key pressed alone (`KeyboardEvent.key`) outside of text fields, menus and open dialogs, and whether it
 /// comes from holding the key down; when it answers true, the browser does nothing else with the key. Lives as long as the page.
@@ -59,6 +59,25 @@ pub fn fraction_across(event: &PointerEvent) -> Option<f64> {
     let element: Element = event.current_target()?.dyn_into().ok()?;
     let area = element.get_bounding_client_rect();
     (area.width() > 0.0).then(|| ((f64::from(event.client_x()) - area.left()) / area.width()).clamp(0.0, 1.0))
+}
+
+/// Where a place of the window lies across an element, 0 at its left edge, 1 at its right.
+#[must_use]
+pub fn fraction_at(element: &impl AsRef<Element>, client_x: f64) -> Option<f64> {
+    let area = element.as_ref().get_bounding_client_rect();
+    (area.width() > 0.0).then(|| ((client_x - area.left()) / area.width()).clamp(0.0, 1.0))
+}
+
+/// Calls `handle` with each turn of the wheel over an element, which then scrolls nothing; as long as the page lives.
+pub fn on_wheel(element: &impl AsRef<Element>, handle: impl Fn(&WheelEvent) + 'static) {
+    let closure = Closure::<dyn FnMut(WheelEvent)>::new(move |event: WheelEvent| {
+        event.prevent_default();
+        handle(&event);
+    });
+    let options = AddEventListenerOptions::new();
+    options.set_passive(false);
+    let _ = element.as_ref().add_event_listener_with_callback_and_add_event_listener_options("wheel", closure.as_ref().unchecked_ref(), &options);
+    closure.forget();
 }
 
 /// Keeps the pointer's events at the element that listens until it is released, also outside of it.
@@ -132,6 +151,32 @@ impl Centred {
         let middle = self.element.offset_top() + self.element.offset_height() / 2;
         self.container.set_scroll_top(middle - self.container.client_height() / 2);
         self.at.set(self.container.scroll_top());
+    }
+}
+
+/// Calls `handle` when an element's size changes, and once at the start; as long as the page lives.
+pub fn on_resize(element: &impl AsRef<Element>, handle: impl Fn() + 'static) {
+    let closure = Closure::<dyn FnMut()>::new(handle);
+    if let Ok(observer) = ResizeObserver::new(closure.as_ref().unchecked_ref()) {
+        observer.observe(element.as_ref());
+    }
+    closure.forget();
+}
+
+/// Number of the table row (its `data-line`) in which an event happened.
+#[must_use]
+pub fn row_of(event: &Event) -> Option<usize> {
+    let target: Element = event.target()?.dyn_into().ok()?;
+    target.closest("tr[data-line]").ok().flatten()?.get_attribute("data-line")?.parse().ok()
+}
+
+/// Puts the focus on a row of the table part that listens.
+pub fn focus_row(event: &Event, line: usize) {
+    let body = event.current_target().and_then(|target| target.dyn_into::<Element>().ok());
+    let row = body.and_then(|body| body.query_selector(&format!("tr[data-line='{line}']")).ok().flatten());
+    if let Some(row) = row.and_then(|row| row.dyn_into::<HtmlElement>().ok()) {
+        // A row that is in the document takes the focus.
+        let _ = row.focus();
     }
 }
 

@@ -1,8 +1,7 @@
 //! Cells that are written straight into the DOM, and only when what they show changes.
 
 use wasm_bindgen::JsCast;
-use web_sys::Element;
-pub use web_sys::HtmlElement;
+pub use web_sys::{Element, HtmlElement};
 
 /// All elements within `root` that match `selector`, in document order.
 fn within(root: &Element, selector: &str) -> Vec<HtmlElement> {
@@ -80,6 +79,13 @@ impl Mark {
     #[must_use]
     pub fn of(element: &impl AsRef<Element>, name: &'static str) -> Mark {
         Mark { element: element.as_ref().clone(), name, shown: None }
+    }
+
+    /// The attribute of every element below `root` that the selector picks, in the document's order.
+    #[must_use]
+    pub fn all(root: &impl AsRef<Element>, selector: &str, name: &'static str) -> Vec<Mark> {
+        let marks = within(root.as_ref(), selector).into_iter();
+        marks.map(|element| Mark { element: element.unchecked_into(), name, shown: None }).collect()
     }
 
     /// Sets or removes it.
