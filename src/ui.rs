@@ -15,6 +15,7 @@ mod tape;
 mod timeline;
 mod toolbar;
 mod transport;
+mod welcome;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
@@ -50,12 +51,14 @@ fn App() -> impl IntoView {
             <PanelTab panel=Panel::Details/>
         </nav>
         <main data-panel=move || page.panel.get().name()>
+            <welcome::Welcome/>
             <ladder::LadderPanel/>
             <details::Details/>
             <tape::TapePanel/>
         </main>
         <transport::Transport/>
         <status_bar::StatusBar/>
+        <welcome::FileInput/>
         <dialogs::GoTo/>
         <dialogs::Connect/>
         <dialogs::KeySheet/>

@@ -15,4 +15,5 @@ pub mod places;
 pub mod tape;
 pub mod timeline;
 pub mod track;
+pub mod welcome;
 pub mod wording;

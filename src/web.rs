@@ -12,6 +12,7 @@ pub mod paint;
 pub mod socket;
 pub mod storage;
 pub mod stores;
+pub mod upload;
 pub mod worker;
 pub mod worker_handle;
 

@@ -18,7 +18,7 @@ pub fn Banner() -> impl IntoView {
     let again = move |_| if page.failure.with_untracked(Option::is_some) { page.restart() } else { page.send(&Command::Reconnect) };
     let again_label = move || match (of_page(), disconnected.get()) {
         (true, _) => page.failure.with(|failure| failure.as_ref().map_or("", wording::page_remedy)),
-        (_, true) => "Reconnect now",
+        (_, true) => "Try again now",
         _ => "Try again",
     };
     move || {
@@ -61,10 +61,23 @@ pub fn Imports() -> impl IntoView {
             }
         }).collect_view()
     };
+    let uploads = move || {
+        page.uploads.get().into_iter().map(|upload| {
+            let (failed, id) = (upload.error.is_some(), upload.id);
+            let line = upload.error.unwrap_or_else(|| wording::upload_line(&upload.name, upload.sent, upload.total));
+            view! {
+                <li data-failed=failed.then_some("")>
+                    <span class="figure">{line}</span>
+                    {(!failed).then(|| view! { <progress max=upload.total.to_string() value=upload.sent.to_string() aria-label=upload.name.clone()></progress> })}
+                    {failed.then(|| view! { <button type="button" class="wide" on:click=move |_| page.forget_upload(id)>"Dismiss"</button> })}
+                </li>
+            }
+        }).collect_view()
+    };
     view! {
-        <section class="imports" aria-label="Imports" hidden=move || imports.with(Vec::is_empty)>
-            <h2>"Importing"</h2>
-            <ul>{lines}</ul>
+        <section class="imports" aria-label="Files" hidden=move || imports.with(Vec::is_empty) && page.uploads.with(Vec::is_empty)>
+            <h2>"Files"</h2>
+            <ul>{uploads}{lines}</ul>
         </section>
     }
 }

@@ -56,7 +56,7 @@ pub fn GoTo() -> impl IntoView {
                 <h2 id="go-to-title">"Go to a time"</h2>
                 <input class="figure" node_ref=input aria-label="Time, UTC" aria-describedby="go-to-help" spellcheck="false" autocomplete="off" autofocus=true/>
                 <p id="go-to-help" class="label">
-                    "14:30:05.123456789 on the day in view, 2024-05-08T00:06:40Z, or s, ms, µs, ns since 1970. An event among equal times: ns/3; before the first: ns-"
+                    "14:30:05.123456789 on the day in view, 2024-05-08 00:06:40 (UTC), or s, ms, µs, ns since 1970. An event among equal times: ns/3; before the first: ns-"
                 </p>
                 <p class="refusal" role="alert">{refusal}</p>
                 <p class="actions">
@@ -98,7 +98,7 @@ pub fn Connect() -> impl IntoView {
                 <h2 id="connect-title">"Connect to a store"</h2>
                 <input class="figure" node_ref=input aria-label="Address of the store" aria-describedby="connect-help" placeholder="localhost:9000" spellcheck="false" autocomplete="off" autofocus=true/>
                 <p id="connect-help" class="label">
-                    "Host and port of a QuestDB, or of another tickscope that allows this page (--allow-host). Nothing is stored"
+                    "Host and port of a QuestDB, or of another tickscope that allows this page (--allow-host). It is kept until this tab is closed; users and passwords are never asked for"
                 </p>
                 <p class="refusal" role="alert">{refusal}</p>
                 <p class="actions">

@@ -219,9 +219,6 @@ fn InPlaceOfABook() -> impl IntoView {
         Some((wording::no_book_title(state), reason))
     });
     let importing = page.select(|state| wording::importing(state).map(|error| (error.what.clone(), error.todo.clone())));
-    let idle = page.select(|state| state.status == crate::link::Status::Idle && state.table.is_none());
-    let tables =
-        page.select(|state| state.catalogue.tables.iter().filter(|table| table.reason.is_none()).map(|table| table.name.clone()).collect::<Vec<_>>());
     let go = move |time| page.send(&page.state.with_untracked(|state| places::go_to(state, crate::units::Moment::end_of(time))));
     move || {
         if let Some((title, text)) = no_book.get().or_else(|| importing.get()) {
@@ -236,22 +233,6 @@ fn InPlaceOfABook() -> impl IntoView {
         if let Some((message, buttons)) = empty.get() {
             let buttons =
                 buttons.into_iter().map(|(label, time)| view! { <button type="button" class="wide" on:click=move |_| go(time)>{label}</button> });
-            return view! {
-                <div class="card" role="note">
-                    <h3>{message}</h3>
-                    <p class="actions">{buttons.collect_view()}</p>
-                </div>
-            }
-            .into_any();
-        }
-        if idle.get() {
-            let tables = tables.get();
-            let message = wording::idle(tables.len());
-            let buttons = tables.into_iter().map(|name| {
-                let label = name.clone();
-                let open = move |_| page.send(&page.state.with_untracked(|state| places::table(state, &name)));
-                view! { <button type="button" class="wide" on:click=open>{label}</button> }
-            });
             return view! {
                 <div class="card" role="note">
                     <h3>{message}</h3>

@@ -7,14 +7,15 @@ use leptos::prelude::*;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 
-use crate::link::{Command, Counters, ErrorJson, Histogram, Open, State, Status, StoreInfo, TapeRows, TapeView, TimelineView, ToWorker};
+use crate::link::{Command, Counters, ErrorJson, Histogram, Open, State, Status, StoreInfo, StoreKind, TapeRows, TapeView, TimelineView, ToWorker};
 use crate::view::counters::{Behind, PaintRate};
 use crate::view::keys::Action;
-use crate::view::{address, places, wording};
+use crate::view::places::{self, Remembered};
+use crate::view::{address, welcome, wording};
 use crate::web::dom::Window;
 use crate::web::frames::Frames;
 use crate::web::worker_handle::{WorkerEvent, WorkerHandle};
-use crate::web::{dom, handle, stores};
+use crate::web::{dom, handle, storage, stores, upload};
 
 /// How often a running import is asked for.
 const IMPORT_POLL_MILLIS: i32 = 500;
@@ -61,6 +62,21 @@ pub enum Dialog {
     Keys,
 }
 
+/// A file on its way to the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upload {
+    /// Which one.
+    pub id: u32,
+    /// The file's name.
+    pub name: String,
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes in all.
+    pub total: u64,
+    /// Why it was not taken; it stays until it is dismissed.
+    pub error: Option<String>,
+}
+
 /// The page's shared state; copies are the same page.
 #[derive(Clone, Copy)]
 pub struct Page {
@@ -88,6 +104,12 @@ pub struct Page {
     pub centre: RwSignal<u32>,
     /// Activity over the part of the range that the timeline shows.
     pub histogram: RwSignal<Option<Histogram>>,
+    /// The instruments are shown to choose from, over what is open.
+    pub chooser: RwSignal<bool>,
+    /// Files on their way to the server, and those that it did not take.
+    pub uploads: RwSignal<Vec<Upload>>,
+    /// Files are dragged over the page.
+    pub dragging: RwSignal<bool>,
     reach: StoredValue<Reach, LocalStorage>,
 }
 
@@ -110,6 +132,9 @@ struct Reach {
     /// What the worker's memory came to after it was renewed for it: what stands there needs as much, so that only growth past it is
     /// a reason to do it again.
     needed_bytes: u64,
+    /// What a reload would open, as it was last kept.
+    kept: String,
+    uploads: u32,
 }
 
 impl Page {
@@ -122,17 +147,21 @@ impl Page {
     pub fn begin(module: JsValue) -> Page {
         let window = window();
         let frames = Frames::new(window.clone());
+        // What an older version kept, or nobody did, is no place.
+        let remembered = storage::place(&window).and_then(|text| serde_json::from_str::<Remembered>(&text).ok());
         let reach = Reach {
             window: window.clone(),
             frames: frames.clone(),
             worker: None,
             paint_rate: PaintRate::default(),
             behind: Behind::default(),
-            added: Vec::new(),
             tape_view: None,
             timeline_view: None,
             on_tape: Rc::default(),
+            added: remembered.as_ref().map(|place| place.added.clone()).unwrap_or_default(),
             needed_bytes: 0,
+            kept: String::new(),
+            uploads: 0,
         };
         let page = Page {
             state: RwSignal::new(State { status: Status::Connecting, ..State::default() }),
@@ -147,6 +176,9 @@ impl Page {
             panel: RwSignal::new(Panel::Book),
             centre: RwSignal::default(),
             histogram: RwSignal::default(),
+            chooser: RwSignal::default(),
+            uploads: RwSignal::default(),
+            dragging: RwSignal::default(),
             reach: StoredValue::new_local(reach),
         };
         let worker = WorkerHandle::spawn(module, frames, move |event| page.worker_event(event));
@@ -154,7 +186,8 @@ impl Page {
         dom::on_key(&window, move |key, held| page.key(key, held));
         dom::on_visibility(&window, move |visible| page.with_worker(|worker| worker.send(ToWorker::Visible(visible))));
         page.install_handle();
-        page.find_stores(Open::default());
+        upload::on_drop(&window, move |over| page.dragging.set(over), move |files| page.add_files(files));
+        page.find_stores(remembered);
         page
     }
 
@@ -240,6 +273,9 @@ impl Page {
 
     /// Sends a command. A refusal is shown until the next command succeeds.
     pub fn send(self, command: &Command) {
+        if matches!(command, Command::Open(_)) {
+            self.chooser.set(false);
+        }
         if let Command::Open(open) = command
             && self.state.with_untracked(|state| state.source.is_some() && open.source.is_some() && open.source != state.source)
         {
@@ -275,9 +311,11 @@ impl Page {
         match action {
             Action::GoTo => self.dialog.set(Some(Dialog::GoTo)),
             Action::Help => self.dialog.set(Some(Dialog::Keys)),
+            Action::Choose => self.choose(),
             Action::Centre => self.centre.update(|count| *count += 1),
             Action::Dismiss => {
                 self.dialog.set(None);
+                self.chooser.set(false);
                 self.notice.set(String::new());
             }
             _ => {
@@ -317,7 +355,7 @@ impl Page {
 
     /// Mends what failed on this side: asks for the stores again, with a new worker if the old one is gone, and opens what was open.
     pub fn restart(self) {
-        let place = self.state.with_untracked(places::here_and_now);
+        let place = self.remember();
         let worker_is_well = self.failure.with_untracked(|failure| failure.as_ref().is_some_and(|failure| failure.code == wording::STORES));
         self.failure.set(None);
         if !worker_is_well {
@@ -356,20 +394,156 @@ impl Page {
         }
     }
 
-    /// Asks the server for its stores, tells the worker, opens a place; then watches running imports.
-    fn find_stores(self, open: Open) {
+    /// Asks the server for its stores, tells the worker, opens a place or offers what there is; then watches running imports.
+    fn find_stores(self, place: Option<Remembered>) {
         let window = self.window();
         dom::spawn(async move {
             match stores::list(&window).await {
                 Ok(list) => {
                     self.failure.set(None);
                     self.list_stores(list);
-                    self.send(&Command::Open(open));
+                    match place {
+                        Some(place) => self.open_again(place),
+                        None => self.look(),
+                    }
                     self.watch_imports().await;
                 }
                 Err(detail) => self.failure.set(Some(wording::stores_unreachable(&detail))),
             }
         });
+    }
+
+    /// Opens what was open before, or says why that cannot be and offers what there is.
+    fn open_again(self, place: Remembered) {
+        self.request(Command::Open(place.open).to_json(), move |result| {
+            if let Err(reason) = result {
+                self.look();
+                self.notice.set(wording::place_is_gone(&reason));
+            }
+        });
+        self.order(&Command::Speed(place.speed));
+    }
+
+    /// Opens the only table that there is, or shows what there is to choose from.
+    fn look(self) {
+        self.request(Command::Browse { source: None }.to_json(), move |result| match result {
+            Ok(()) => {
+                let only = self.state.with_untracked(|state| welcome::only_choice(state, &self.importing()));
+                if let Some(open) = only {
+                    self.order(&Command::Open(open));
+                }
+            }
+            // Opening says in its own words what is wrong.
+            Err(_) => self.order(&Command::Open(Open::default())),
+        });
+    }
+
+    /// Shows the instruments of the open store to choose from.
+    fn choose(self) {
+        self.chooser.set(true);
+        self.order(&Command::Browse { source: self.state.with_untracked(|state| state.source.clone()) });
+    }
+
+    /// Whether there is a choice to make before there is something to see.
+    pub fn choosing(self) -> Memo<bool> {
+        Memo::new(move |_| {
+            let nothing_open = |state: &State| state.status == Status::Idle && state.table.is_none() && state.error.is_none();
+            self.chooser.get() || (self.failure.with(Option::is_none) && self.state.with(nothing_open))
+        })
+    }
+
+    /// Tables that are being imported.
+    fn importing(self) -> Vec<String> {
+        let running = |import: &&crate::link::Import| import.error.is_none();
+        self.stores
+            .with_untracked(|stores| stores.iter().flat_map(|store| &store.importing).filter(running).map(|import| import.table.clone()).collect())
+    }
+
+    /// What a reload should open.
+    fn remember(self) -> Option<Remembered> {
+        self.reach.with_value(|reach| self.state.with_untracked(|state| places::remember(state, &reach.added)))
+    }
+
+    /// Keeps the place for a reload.
+    fn keep_place(self) {
+        let Some(text) = self.remember().and_then(|place| serde_json::to_string(&place).ok()) else { return };
+        let window = self.window();
+        self.reach.update_value(|reach| {
+            if reach.kept != text {
+                storage::set_place(&window, &text);
+                reach.kept = text;
+            }
+        });
+    }
+
+    /// Shows the browser's own dialog for files.
+    pub fn pick_files(self) {
+        dom::click(&self.window(), "open-file");
+    }
+
+    /// Takes an upload that was refused off the page.
+    pub fn forget_upload(self, id: u32) {
+        self.uploads.update(|uploads| uploads.retain(|upload| upload.id != id));
+    }
+
+    /// Sends files to the server, one after another, and opens the last of the tables that they become.
+    pub fn add_files(self, files: Vec<upload::File>) {
+        let queued: Vec<_> = files.into_iter().map(|file| (self.begin_upload(&file), file)).collect();
+        dom::spawn(async move {
+            for (id, file) in queued {
+                if let Err(refusal) = self.upload(id, &file).await {
+                    self.change_upload(id, |upload| upload.error = Some(refusal.clone()));
+                }
+            }
+        });
+    }
+
+    fn begin_upload(self, file: &upload::File) -> u32 {
+        let id = self.reach.try_update_value(|reach| {
+            reach.uploads += 1;
+            reach.uploads
+        });
+        let id = id.unwrap_or_default();
+        let upload = Upload { id, name: file.name(), sent: 0, total: file.size() as u64, error: None };
+        self.uploads.update(|uploads| uploads.push(upload));
+        id
+    }
+
+    fn change_upload(self, id: u32, change: impl FnMut(&mut Upload)) {
+        self.uploads.update(|uploads| uploads.iter_mut().find(|upload| upload.id == id).into_iter().for_each(change));
+    }
+
+    /// Sends a file, waits for its import, opens its table.
+    async fn upload(self, id: u32, file: &upload::File) -> Result<(), String> {
+        let name = file.name();
+        let embedded =
+            self.stores.with_untracked(|stores| stores.iter().find(|store| store.kind == StoreKind::Embedded && store.name == "embedded").cloned());
+        let store = embedded.ok_or_else(|| wording::nobody_takes_files(&name))?;
+        let progress = move |sent, total| {
+            self.change_upload(id, |upload| {
+                upload.sent = sent;
+                upload.total = total;
+            });
+        };
+        let (status, body) = upload::send(file, progress).await.map_err(|why| format!("{name} was not opened: {why}"))?;
+        let table = (status == 200).then(|| wording::uploaded_table(&body)).flatten().ok_or_else(|| wording::upload_refused(&name, status, &body))?;
+        self.forget_upload(id);
+        let window = self.window();
+        loop {
+            if let Ok(list) = stores::list(&window).await {
+                let import = list.iter().flat_map(|store| &store.importing).find(|import| import.table == table).cloned();
+                self.list_stores(list);
+                match import {
+                    None => break,
+                    // It stands among the imports, with its reason.
+                    Some(import) if import.error.is_some() => return Ok(()),
+                    Some(_) => {}
+                }
+            }
+            dom::sleep(&window, IMPORT_POLL_MILLIS).await;
+        }
+        self.send(&Command::Open(Open { source: Some(store.name), table: Some(table), ..Open::default() }));
+        Ok(())
     }
 
     async fn watch_imports(self) {
@@ -384,7 +558,7 @@ impl Page {
             self.list_stores(list);
             // A table has come. Whoever waits for one is shown it; whoever watches another is left alone.
             if now < before && self.state.with_untracked(|state| state.book.is_none() && state.as_of.is_none()) {
-                self.send(&Command::Open(Open::default()));
+                self.look();
             }
             before = now;
         }
@@ -428,6 +602,7 @@ impl Page {
             }
         }
         self.bound_memory(&counters);
+        self.keep_place();
         self.counters.set(counters);
     }
 

@@ -13,9 +13,10 @@ use crate::web::{dom, storage};
 /// The bar at the top.
 #[component]
 pub fn Toolbar() -> impl IntoView {
+    let page = Page::get();
     view! {
         <header class="toolbar">
-            <h1>"tickscope"</h1>
+            <h1><button type="button" title=Action::Choose.tooltip() on:click=move |_| page.act(Action::Choose)>"tickscope"</button></h1>
             <SourcePicker/>
             <TablePicker/>
             <InstrumentPicker/>
@@ -32,6 +33,9 @@ pub fn Toolbar() -> impl IntoView {
 
 /// Value of the picker's entry that asks for an address; no store is named so.
 const ELSEWHERE: &str = "\u{0}";
+
+/// Value of the entry that asks for a file.
+const FILE: &str = "\u{1}";
 
 /// One entry of a picker: value, label, whether it is what is open.
 type Choice = (String, String, bool);
@@ -76,14 +80,14 @@ fn SourcePicker() -> impl IntoView {
     let choices = Memo::new(move |_| {
         let open = page.state.with(|state| state.source.clone());
         let choice = |store: &crate::link::StoreInfo| (store.name.clone(), wording::store_option(store), open.as_ref() == Some(&store.name));
-        let elsewhere = (ELSEWHERE.to_owned(), "Connect elsewhere…".to_owned(), false);
-        page.stores.with(|stores| stores.iter().map(choice).chain([elsewhere]).collect::<Vec<_>>())
+        let ways = [(ELSEWHERE, "Connect elsewhere…"), (FILE, "Open a file…")].map(|(value, label)| (value.to_owned(), label.to_owned(), false));
+        page.stores.with(|stores| stores.iter().map(choice).chain(ways).collect::<Vec<_>>())
     });
     let pick = move |name: String| {
-        if name == ELSEWHERE {
+        if name == ELSEWHERE || name == FILE {
             // The entry is no source: the picker goes back to the one that is open.
             page.refusals.update(|count| *count += 1);
-            page.dialog.set(Some(Dialog::Connect));
+            if name == FILE { page.pick_files() } else { page.dialog.set(Some(Dialog::Connect)) }
         } else {
             page.send(&places::source(&name));
         }

@@ -108,8 +108,10 @@ fn RangeTrack() -> impl IntoView {
     };
     let from = NodeRef::<leptos::html::Input>::new();
     let to = NodeRef::<leptos::html::Input>::new();
+    let refused = RwSignal::new(false);
     let apply = move |event: ev::SubmitEvent| {
         event.prevent_default();
+        refused.set(false);
         let (Some(from), Some(to)) = (from.get_untracked(), to.get_untracked()) else { return };
         match page.state.with_untracked(|state| places::range(state, &from.value(), &to.value())) {
             Ok(command) => {
@@ -118,15 +120,34 @@ fn RangeTrack() -> impl IntoView {
                 dom::leave(&from);
                 dom::leave(&to);
             }
-            Err(refusal) => page.notice.set(refusal),
+            Err(refusal) => {
+                page.notice.set(refusal);
+                refused.set(true);
+            }
         }
     };
+    // What was typed and not taken does not stay behind as if it were open.
+    let restore = move |event: ev::FocusEvent| {
+        if dom::leaves(&event) {
+            for (field, edge) in [(from, edge(|range| &range.from)), (to, edge(|range| &range.to))] {
+                if let Some(field) = field.get_untracked() {
+                    field.set_value(&edge);
+                }
+            }
+            if refused.get_untracked() {
+                refused.set(false);
+                page.notice.set(String::new());
+            }
+        }
+    };
+    let invalid = move || refused.get().then_some("true");
     view! {
-        <form class="range" on:submit=apply>
+        <form class="range" on:submit=apply on:focusout=restore>
             <input
                 class="figure"
                 node_ref=from
                 aria-label="Range from, UTC"
+                aria-invalid=invalid
                 title="Range from (UTC): a time of this day, or a full time"
                 spellcheck="false"
                 autocomplete="off"
@@ -137,6 +158,7 @@ fn RangeTrack() -> impl IntoView {
                 class="figure"
                 node_ref=to
                 aria-label="Range to, UTC"
+                aria-invalid=invalid
                 title="Range to (UTC): a time of this day, or a full time"
                 spellcheck="false"
                 autocomplete="off"

@@ -56,8 +56,8 @@ pub fn place(moment: Moment, tie: Option<(u32, u32)>) -> String {
 /// # Errors
 /// A sentence that says what is wrong and what can be written.
 pub fn parse(text: &str, near: UnixNanos) -> Result<Moment, String> {
-    // The clock is copied with its thin spaces and "UTC".
-    let text: String = text.trim().chars().filter(|character| *character != THIN).collect();
+    // The clock is copied with "UTC" and its groups of three, whose thin spaces may have become others on the way.
+    let text = ungrouped(text.trim());
     let text = match text.strip_suffix("UTC") {
         Some(rest) => format!("{}Z", rest.trim_end()),
         None => text,
@@ -83,7 +83,21 @@ pub fn parse(text: &str, near: UnixNanos) -> Result<Moment, String> {
             .map(|nanos| Moment::end_of(UnixNanos(nanos)))
             .ok_or_else(|| format!("{text:?} is outside the years 1677 to 2262"));
     }
-    parse_time(&text).map(Moment::end_of).map_err(|error| error.to_string())
+    // Without a zone it is UTC, which is the only one there is here.
+    let zoned = match text.split_once([' ', 'T']) {
+        Some((_, clock)) if time_of_day(clock).is_some() => format!("{text}Z"),
+        _ => text,
+    };
+    parse_time(&zoned).map(Moment::end_of).map_err(|error| error.to_string())
+}
+
+/// Without the spaces between the digits of a fraction.
+fn ungrouped(text: &str) -> String {
+    let Some((whole, fraction)) = text.rsplit_once('.') else { return text.replace(THIN, "") };
+    let end = fraction.find(|c: char| !c.is_ascii_digit() && !c.is_whitespace()).unwrap_or(fraction.len());
+    let (digits, rest) = fraction.split_at(end);
+    let digits: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
+    format!("{whole}.{digits}{rest}")
 }
 
 /// `HH:MM[:SS[.n]]` as nanoseconds of a day.
@@ -151,6 +165,21 @@ mod tests {
     }
 
     #[test]
+    fn a_date_without_a_zone_is_utc_and_groups_may_be_spaced_in_any_way() {
+        for text in [
+            "2023-12-25 23:59:59.446 821 072",
+            "2023-12-25T23:59:59.446821072",
+            "23:59:59.446 821 072",
+            "23:59:59.446 821 072 UTC",
+            "2023-12-25 23:59:59.446\u{a0}821\u{a0}072Z",
+        ] {
+            assert_eq!(parse(text, AT), Ok(Moment::end_of(AT)), "{text}");
+        }
+        assert_eq!(parse("2023-12-25 10:00", AT), Ok(Moment::end_of(UnixNanos(1_703_498_400_000_000_000))));
+        assert_eq!(parse("1703498400", AT), Ok(Moment::end_of(UnixNanos(1_703_498_400_000_000_000))));
+    }
+
+    #[test]
     fn a_time_of_day_is_of_the_day_in_view() {
         for (text, nanos) in [
             ("00:00", 1_703_462_400_000_000_000),
@@ -160,7 +189,7 @@ mod tests {
         ] {
             assert_eq!(parse(text, AT), Ok(Moment::end_of(UnixNanos(nanos))), "{text}");
         }
-        for text in ["24:00", "12:60", "12:00:61", "12:00:00.", "12:00:00.1234567891", "1:2:3:4", "noon", "", "2023-12-25 10:00:00"] {
+        for text in ["24:00", "12:60", "12:00:61", "12:00:00.", "12:00:00.1234567891", "1:2:3:4", "noon", ""] {
             assert!(parse(text, AT).is_err(), "{text}");
         }
     }

@@ -33,7 +33,7 @@ impl Gauge {
     }
 }
 
-/// The status bar, in the order of importance: what does not fit is at the end.
+/// The status bar, in the order of importance: what does not fit is at the end, and in the details panel.
 pub const STATUS_BAR: [Gauge; 14] = [
     Gauge {
         label: "rows",
@@ -50,13 +50,6 @@ pub const STATUS_BAR: [Gauge; 14] = [
         show: |counters, _| rate(counters.wire_bytes_per_second, "B/s"),
     },
     Gauge {
-        label: "Arrow",
-        names: "arrowBitsPerSecond",
-        help: "Bits of the Arrow buffers handed on over the last second",
-        width: 12,
-        show: |counters, _| rate(counters.arrow_bits_per_second, "bit/s"),
-    },
-    Gauge {
         label: "events",
         names: "eventsPerSecond",
         help: "Events applied to the book over the last second",
@@ -71,13 +64,6 @@ pub const STATUS_BAR: [Gauge; 14] = [
         show: |counters, _| millis(counters.lag_millis.map(|lag| lag.saturating_mul(1000))),
     },
     Gauge {
-        label: "out of order",
-        names: "outOfOrder",
-        help: "Rows whose designated timestamp is smaller than that of the row before",
-        width: 4,
-        show: |counters, _| count(counters.out_of_order),
-    },
-    Gauge {
         label: "decode p99",
         names: "decodeP99Micros",
         help: "Time to decode a batch; 99 of 100 took less",
@@ -85,32 +71,11 @@ pub const STATUS_BAR: [Gauge; 14] = [
         show: |counters, _| millis(counters.decode_p99_micros),
     },
     Gauge {
-        label: "apply p99",
-        names: "applyP99Micros",
-        help: "Time to apply a batch to the book; 99 of 100 took less",
-        width: 9,
-        show: |counters, _| millis(counters.apply_p99_micros),
-    },
-    Gauge {
-        label: "paint p95",
-        names: "paintP95Micros",
-        help: "Time to paint a frame; 95 of 100 took less",
-        width: 9,
-        show: |counters, _| millis(counters.paint_p95_micros),
-    },
-    Gauge {
         label: "credit",
         names: "creditBytes, creditWindowBytes",
         help: "Bytes that the store may still send, of the window granted to it",
         width: 13,
         show: |counters, _| bytes_of(counters.credit_bytes, counters.credit_window_bytes),
-    },
-    Gauge {
-        label: "queued",
-        names: "queuedBytes",
-        help: "Bytes received and not yet applied to the book",
-        width: 9,
-        show: |counters, _| bytes(counters.queued_bytes),
     },
     Gauge {
         label: "painted",
@@ -132,6 +97,41 @@ pub const STATUS_BAR: [Gauge; 14] = [
         help: "Record batches kept for stepping and seeking, of the most that may be kept",
         width: 14,
         show: |counters, _| bytes_of(i64::try_from(counters.history_bytes).unwrap_or(i64::MAX), counters.history_budget_bytes),
+    },
+    Gauge {
+        label: "Arrow",
+        names: "arrowBitsPerSecond",
+        help: "Bits of the Arrow buffers handed on over the last second",
+        width: 12,
+        show: |counters, _| rate(counters.arrow_bits_per_second, "bit/s"),
+    },
+    Gauge {
+        label: "queued",
+        names: "queuedBytes",
+        help: "Bytes received and not yet applied to the book",
+        width: 9,
+        show: |counters, _| bytes(counters.queued_bytes),
+    },
+    Gauge {
+        label: "apply p99",
+        names: "applyP99Micros",
+        help: "Time to apply a batch to the book; 99 of 100 took less",
+        width: 9,
+        show: |counters, _| millis(counters.apply_p99_micros),
+    },
+    Gauge {
+        label: "paint p95",
+        names: "paintP95Micros",
+        help: "Time to paint a frame; 95 of 100 took less",
+        width: 9,
+        show: |counters, _| millis(counters.paint_p95_micros),
+    },
+    Gauge {
+        label: "out of order",
+        names: "outOfOrder",
+        help: "Rows whose designated timestamp is smaller than that of the row before",
+        width: 4,
+        show: |counters, _| count(counters.out_of_order),
     },
 ];
 
@@ -237,7 +237,7 @@ mod tests {
     fn unknown_is_a_dash_and_idle_is_zero() {
         let idle = Counters::default();
         let shown: Vec<String> = STATUS_BAR.iter().map(|gauge| (gauge.show)(&idle, None).replace('\u{2009}', " ")).collect();
-        assert_eq!(shown, ["0/s", "0 B/s", "0 bit/s", "0/s", "–", "0", "–", "–", "–", "0/0 B", "0 B", "–", "–", "0/0 B"]);
+        assert_eq!(shown, ["0/s", "0 B/s", "0/s", "–", "–", "0/0 B", "–", "–", "0/0 B", "0 bit/s", "0 B", "–", "–", "0"]);
     }
 
     #[test]

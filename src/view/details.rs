@@ -66,7 +66,11 @@ pub fn source(state: &State) -> Vec<Fact> {
         fact("Layout", layout, "How the table's columns are read"),
         fact("Instrument", state.symbols.first().cloned(), "The symbol whose book this is"),
         fact("Ordered by", table.and_then(|table| table.designated.clone()), "The designated timestamp: the column that orders the table"),
-        fact("Rows", table.and_then(|table| table.rows).map(count), "Rows of the table, where the store knows them without counting"),
+        fact(
+            "Rows of the table",
+            table.and_then(|table| table.rows).map(count),
+            "Rows of the whole table, of all instruments, where the store knows them without counting",
+        ),
         fact("Data from", bounds.and_then(|bounds| time(Some(&bounds.from))), "First time with data of this instrument"),
         fact("Data to", bounds.and_then(|bounds| time(Some(&bounds.to))), "Last time with data of this instrument"),
     ];

@@ -21,6 +21,8 @@ pub enum Action {
     Faster,
     /// Ask for a time to go to.
     GoTo,
+    /// Show what else can be opened.
+    Choose,
     /// Bring the spread back to the middle of the ladder.
     Centre,
     /// Show the keys.
@@ -31,7 +33,7 @@ pub enum Action {
 
 impl Action {
     /// In the order of the key sheet.
-    pub const ALL: [Action; 11] = [
+    pub const ALL: [Action; 12] = [
         Action::PlayPause,
         Action::StepBack,
         Action::StepForward,
@@ -40,6 +42,7 @@ impl Action {
         Action::Slower,
         Action::Faster,
         Action::GoTo,
+        Action::Choose,
         Action::Centre,
         Action::Help,
         Action::Dismiss,
@@ -57,6 +60,7 @@ impl Action {
             Action::Slower => "Slower",
             Action::Faster => "Faster",
             Action::GoTo => "Go to a time…",
+            Action::Choose => "Choose an instrument…",
             Action::Centre => "Centre the ladder",
             Action::Help => "Keys",
             Action::Dismiss => "Close what is on top",
@@ -75,6 +79,7 @@ impl Action {
             Action::Slower => "[",
             Action::Faster => "]",
             Action::GoTo => "g",
+            Action::Choose => "/",
             Action::Centre => "c",
             Action::Help => "?",
             Action::Dismiss => "escape",
@@ -93,6 +98,7 @@ impl Action {
             Action::Slower => "[",
             Action::Faster => "]",
             Action::GoTo => "G",
+            Action::Choose => "/",
             Action::Centre => "C",
             Action::Help => "?",
             Action::Dismiss => "Esc",
@@ -136,7 +142,7 @@ impl Action {
             Action::End => open.then_some(Command::End),
             Action::Slower => neighbour(state.speed, -1).map(Command::Speed),
             Action::Faster => neighbour(state.speed, 1).map(Command::Speed),
-            Action::GoTo | Action::Centre | Action::Help | Action::Dismiss => None,
+            Action::GoTo | Action::Choose | Action::Centre | Action::Help | Action::Dismiss => None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! From what a user picks or types to the command that opens it.
 
-use crate::link::{Command, InstrumentInfo, Open, Range, State};
+use serde::{Deserialize, Serialize};
+
+use crate::link::{Command, InstrumentInfo, Open, Range, Speed, State, StoreInfo};
 use crate::units::{Moment, NANOS_PER_DAY, UnixNanos};
 
 use super::clock;
@@ -23,6 +25,24 @@ pub fn here(state: &State) -> Open {
 #[must_use]
 pub fn here_and_now(state: &State) -> Open {
     Open { at: state.seeking.clone().or_else(|| state.as_of.clone()), ..here(state) }
+}
+
+/// What a reload of the page needs to stand where it stood.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Remembered {
+    /// The place and moment.
+    pub open: Open,
+    /// The speed.
+    pub speed: Speed,
+    /// Stores that the user gave by their addresses, which never hold a credential.
+    pub added: Vec<StoreInfo>,
+}
+
+/// What to remember of the state; nothing when nothing is open.
+#[must_use]
+pub fn remember(state: &State, added: &[StoreInfo]) -> Option<Remembered> {
+    (state.table.is_some() && state.as_of.is_some()).then(|| Remembered { open: here_and_now(state), speed: state.speed, added: added.to_vec() })
 }
 
 /// Another store.
@@ -147,6 +167,15 @@ mod tests {
         assert!(range(&state(), "11:00", "10:00").unwrap_err().contains("before it begins"));
         assert!(range(&state(), "x", "10:00").unwrap_err().starts_with("From"));
         assert!(range(&state(), "10:00", "x").unwrap_err().starts_with("To"));
+    }
+
+    #[test]
+    fn what_is_remembered_comes_back_from_its_text() {
+        let kept = remember(&state(), &[]).unwrap();
+        assert_eq!(kept.open.at, state().as_of);
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(serde_json::from_str::<Remembered>(&text).unwrap(), kept);
+        assert_eq!(remember(&State::default(), &[]), None);
     }
 
     #[test]

@@ -72,10 +72,47 @@ pub fn announcement(state: &State) -> String {
     }
 }
 
-/// What stands where the book would, when nothing is open, above a button for each table that has one.
+/// What is said where the instruments would be, when there are none.
+pub const NO_TABLES: &str = "The store has no table. Open a file, or connect to another store";
+
+/// What files can be opened.
+pub const FILES_HELP: &str =
+    "Parquet, Arrow, DBN or CSV: choose a file, or drop it anywhere on the page. It goes to the tickscope that serves the page, nowhere else";
+
+/// A file on its way to the server: `es.dbn.zst: sent 42 % of 1.20 GiB`.
 #[must_use]
-pub fn idle(tables: usize) -> &'static str {
-    if tables == 0 { "Nothing is open, and the store has no table with a book" } else { "Nothing is open. Choose a table:" }
+pub fn upload_line(name: &str, sent: u64, total: u64) -> String {
+    let percent = (u128::from(sent) * 100).checked_div(u128::from(total)).unwrap_or(0).min(100);
+    format!("{name}: sent {percent}{THIN}% of {}", bytes(total))
+}
+
+/// Why a file cannot be taken by a page that no tickscope serves.
+#[must_use]
+pub fn nobody_takes_files(name: &str) -> String {
+    format!("{name} was not opened: this page does not come from a tickscope that could read it. Run tickscope serve {name} and open its page")
+}
+
+/// A file that the server refused, in the server's words where it has some.
+#[must_use]
+pub fn upload_refused(name: &str, status: u16, body: &str) -> String {
+    let said = serde_json::from_str::<serde_json::Value>(body).ok().and_then(|answer| Some(answer.get("error")?.as_str()?.to_owned()));
+    match (said, status) {
+        (Some(said), _) => format!("{name} was not opened: {said}"),
+        (None, 404 | 405) => nobody_takes_files(name),
+        (None, status) => format!("{name} was not opened: the server answered HTTP {status}"),
+    }
+}
+
+/// The table that a file became.
+#[must_use]
+pub fn uploaded_table(body: &str) -> Option<String> {
+    serde_json::from_str::<serde_json::Value>(body).ok()?.get("table")?.as_str().map(str::to_owned)
+}
+
+/// What was open before the page was loaded again, and is no more.
+#[must_use]
+pub fn place_is_gone(reason: &str) -> String {
+    format!("What was open before cannot be opened again: {reason}")
 }
 
 /// A store's name as the picker shows it.
@@ -372,6 +409,15 @@ mod tests {
         assert_eq!((tab_title(&state).as_str(), tab_title(&State::default()).as_str()), ("ESH4 · mbo · Tickscope", "Tickscope"));
         assert_eq!(seeking(Some("0/2"), 1_240_000).replace(THIN, " "), "going to 00:00:00.000 000 000 · 1.24 M rows/s");
         assert_eq!(seeking(None, 0), "loading");
+    }
+
+    #[test]
+    fn a_file_that_was_refused_says_why_in_the_words_of_the_server() {
+        assert_eq!(upload_line("es.dbn", 512, 1024).replace(THIN, " "), "es.dbn: sent 50 % of 1.00 KiB");
+        assert_eq!(upload_refused("x.csv", 422, r#"{"error":"x.csv: line 1: no time"}"#), "x.csv was not opened: x.csv: line 1: no time");
+        assert!(upload_refused("x.csv", 404, "<html>").contains("tickscope serve x.csv"));
+        assert!(upload_refused("x.csv", 502, "").contains("HTTP 502"));
+        assert_eq!((uploaded_table(r#"{"table":"x"}"#).as_deref(), uploaded_table("[]")), (Some("x"), None));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 pub use web_sys::Window;
-use web_sys::{AddEventListenerOptions, Element, Event, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver, WheelEvent};
+use web_sys::{
+    AddEventListenerOptions, Element, Event, FocusEvent, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver, WheelEvent,
+};
 
 /// Calls `handle` with each key pressed alone (`KeyboardEvent.key`) outside of text fields, menus and open dialogs, and whether it
 /// comes from holding the key down; when it answers true, the browser does nothing else with the key. Lives as long as the page.
@@ -25,7 +27,9 @@ fn taken(event: &KeyboardEvent) -> bool {
     let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else { return false };
     let dialog = element.owner_document().and_then(|document| document.query_selector("dialog[open]").ok().flatten()).is_some();
     match element.tag_name().as_str() {
-        "INPUT" | "TEXTAREA" | "SELECT" => true,
+        "INPUT" | "TEXTAREA" => true,
+        // A menu that was used with the mouse and is closed again gives the keys back.
+        "SELECT" => [":open", ":focus-visible"].into_iter().any(|state| element.matches(state).unwrap_or(false)),
         "BUTTON" | "SUMMARY" | "A" => dialog || matches!(event.key().as_str(), " " | "Enter"),
         _ => dialog,
     }
@@ -35,6 +39,14 @@ fn taken(event: &KeyboardEvent) -> bool {
 pub fn set_title(window: &Window, title: &str) {
     if let Some(document) = window.document() {
         document.set_title(title);
+    }
+}
+
+/// Clicks the element with an id, as the user would.
+pub fn click(window: &Window, id: &str) {
+    let element = window.document().and_then(|document| document.get_element_by_id(id));
+    if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        element.click();
     }
 }
 
@@ -96,6 +108,14 @@ pub fn keep_focus(event: &MouseEvent) {
 pub fn leave(element: &impl AsRef<HtmlElement>) {
     // Blurring an element of the document cannot fail.
     let _ = element.as_ref().blur();
+}
+
+/// Whether the focus goes to outside of the element that listens to `focusout`.
+#[must_use]
+pub fn leaves(event: &FocusEvent) -> bool {
+    let here = event.current_target().and_then(|target| target.dyn_into::<web_sys::Node>().ok());
+    let next = event.related_target().and_then(|target| target.dyn_into::<web_sys::Node>().ok());
+    !here.is_some_and(|here| here.contains(next.as_ref()))
 }
 
 /// Takes the focus from the element of an event.

@@ -1,4 +1,4 @@
-//! What outlives the page: the chosen theme, and nothing else.
+//! What outlives the page: the chosen theme, and for a reload of the same tab the place that was open.
 
 use web_sys::Window;
 
@@ -26,4 +26,19 @@ pub fn set_theme(window: &Window, theme: Option<&str>) {
             let _ = storage.map(|storage| storage.remove_item(THEME));
         }
     }
+}
+
+/// The key in session storage: it ends with the tab.
+const PLACE: &str = "tickscope.place";
+
+/// What [`set_place`] kept, as it was written. A browser that refuses storage has nothing.
+#[must_use]
+pub fn place(window: &Window) -> Option<String> {
+    window.session_storage().ok().flatten()?.get_item(PLACE).ok().flatten()
+}
+
+/// Keeps a text for a reload of this tab.
+pub fn set_place(window: &Window, place: &str) {
+    // Without storage a reload begins anew.
+    let _ = window.session_storage().ok().flatten().map(|storage| storage.set_item(PLACE, place));
 }

@@ -61,7 +61,7 @@ async fn another_store(driver: &Driver, data: &Path) -> Result<(), String> {
         picker.value = 'embedded';
         picker.dispatchEvent(new Event('change', { bubbles: true }));
         return picker.options.length;";
-    same("entries of the picker", &browser.run(back).await?, &json!(3))?;
+    same("entries of the picker", &browser.run(back).await?, &json!(4))?;
     browser.until("the first store again", Duration::from_secs(60), |state| state["source"] == "embedded" && !state["book"].is_null()).await?;
     browser.console_is_clean().await?;
     Ok(())
