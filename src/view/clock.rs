@@ -85,7 +85,10 @@ pub fn parse(text: &str, near: UnixNanos) -> Result<Moment, String> {
     }
     // Without a zone it is UTC, which is the only one there is here.
     let zoned = match text.split_once([' ', 'T']) {
-        Some((_, clock)) if time_of_day(clock).is_some() => format!("{text}Z"),
+        Some((_, clock)) if time_of_day(clock).is_some() => {
+            let seconds = if clock.matches(':').count() == 1 { ":00" } else { "" };
+            format!("{text}{seconds}Z")
+        }
         _ => text,
     };
     parse_time(&zoned).map(Moment::end_of).map_err(|error| error.to_string())

@@ -4,9 +4,11 @@ mod books;
 mod counting;
 mod faults;
 mod opening;
+mod pacing;
 mod pictures;
 mod renewal;
 mod sessions;
+mod welcome;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -40,6 +42,11 @@ pub const ALL: &[Check] = &[
     check!(opening::commands_that_are_none_are_refused_and_change_nothing, 60),
     check!(opening::keys_play_pause_and_step, 90),
     check!(opening::small_sessions_of_every_feed_open_and_play, 180),
+    check!(welcome::several_tables_are_offered_by_their_instruments, 90),
+    check!(welcome::a_file_dropped_on_the_page_is_opened, 90),
+    check!(welcome::a_reload_keeps_the_place, 90),
+    check!(pacing::market_time_keeps_the_asked_speed, 180),
+    check!(pacing::the_time_to_the_first_book, 120),
     check!(books::five_moments_of_the_es_day_show_the_known_books, 240),
     check!(books::playing_over_a_moment_and_seeking_back_give_one_digest, 180),
     check!(books::steps_forward_and_back_come_to_the_same_book, 120),
@@ -53,6 +60,7 @@ pub const ALL: &[Check] = &[
     check!(renewal::another_store_is_opened_in_a_new_worker, 240),
     check!(renewal::a_worker_that_outgrew_its_budget_is_replaced_where_it_stands, 240),
     check!(pictures::the_main_states_in_both_themes_and_three_widths, 300),
+    check!(pictures::the_ways_in_and_the_failures_in_both_themes_and_three_widths, 300),
 ];
 
 /// Skips a test that needs market data; `$data` is where it lies.

@@ -8,6 +8,7 @@ mod bench;
 mod browser;
 mod checks;
 mod files;
+mod made;
 mod messages;
 mod process;
 mod proxy;

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{opened, seek};
 use crate::Outcome;
 use crate::browser::{Browser, Driver};
+use crate::made::{self, Order};
 use crate::proxy::Proxy;
 use crate::server::Server;
 use crate::truth;
@@ -57,6 +58,39 @@ async fn pictures(driver: &Driver) -> Result<(), String> {
     drop(server);
     browser.until("disconnected", Duration::from_secs(20), |state| state["status"] == "disconnected").await?;
     both(&mut browser, "disconnected").await?;
+    Ok(())
+}
+
+/// The ways in, and what can go wrong on them: first visit, the box for an address, an address nobody answers at, a table without a
+/// book, a query that the store refuses, bytes that are no rows.
+pub async fn the_ways_in_and_the_failures_in_both_themes_and_three_widths(driver: &Driver) -> Result<(), String> {
+    let files = ["orders.mbo.dbn", "prints.trades.dbn"].map(|name| crate::server::root().join("target/test").join(name));
+    let order = |id: u64| Order { instrument: 41 + (id % 5) as u32, after: id * 1_000, action: b'A', id, size: 5, ends_group: true };
+    made::orders(&files[0], (1..=400).map(order))?;
+    made::trades(&files[1], &[41, 42])?;
+    let server = Server::start(&files, &[]).await?;
+    let proxy = Proxy::start(&server.address).await?;
+    let mut browser = driver.browser().await?;
+    browser.open(&format!("http://{}/", proxy.address)).await?;
+    let listed = |state: &serde_json::Value| state["catalogue"]["tables"].as_array().is_some_and(|tables| tables.len() == files.len());
+    browser.until("the tables", Duration::from_secs(60), listed).await?;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    both(&mut browser, "first-visit").await?;
+    browser.command(json!({ "open": { "table": "trades" } })).await?;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    both(&mut browser, "no-book").await?;
+    let choose = "const picker = document.querySelector('select[aria-label=Source]');
+        picker.value = [...picker.options].find(option => option.text.startsWith('Connect')).value;
+        picker.dispatchEvent(new Event('change', { bubbles: true }));";
+    browser.run(choose).await?;
+    both(&mut browser, "connect").await?;
+    // A port that nobody listens at any more.
+    let nobody = Server::start(&files[..1], &[]).await?.address.clone();
+    let submit =
+        format!("const form = document.querySelector('dialog[open] form'); form.querySelector('input').value = '{nobody}'; form.requestSubmit();");
+    browser.run(&submit).await?;
+    browser.until("a refusal", Duration::from_secs(20), |state| state["status"] == "disconnected").await?;
+    both(&mut browser, "refused").await?;
     Ok(())
 }
 

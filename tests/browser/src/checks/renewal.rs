@@ -1,17 +1,15 @@
 //! Memory of WebAssembly never shrinks, so a worker that grew is replaced: for another store, and where it stands when it grew past
 //! what it may keep.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use dbn::encode::{DbnEncoder, EncodeRecord};
-use dbn::{FlagSet, MboMsg, Metadata, RecordHeader, SType, Schema, flags, rtype};
 use serde_json::{Value, json};
 
 use super::{open_all, opened, same, with_data};
 use crate::Outcome;
 use crate::browser::Driver;
+use crate::made::{self, Order};
 use crate::server::{self, Server, terminal};
 use crate::truth;
 
@@ -74,7 +72,7 @@ const LATER: u64 = 20_000;
 /// An event group of more rows than the budget holds makes the worker grow; behind it the worker is replaced, and the book is the same.
 pub async fn a_worker_that_outgrew_its_budget_is_replaced_where_it_stands(driver: &Driver) -> Result<(), String> {
     let file = server::root().join("target/test/tied.mbo.dbn");
-    write_tied(&file).map_err(|why| format!("{}: {why}", file.display()))?;
+    made::orders(&file, tied())?;
     let (_server, mut browser, state) = opened(driver, std::slice::from_ref(&file), &[]).await?;
     open_all(&browser, &state).await?;
     browser.command(json!({ "speed": "max" })).await?;
@@ -113,47 +111,9 @@ pub async fn a_worker_that_outgrew_its_budget_is_replaced_where_it_stands(driver
     Ok(())
 }
 
-/// A clear, then pairs of an order and its cancel in one group, then orders a microsecond apart.
-fn write_tied(path: &PathBuf) -> Result<(), Box<dyn std::error::Error>> {
-    const START: u64 = 1_715_175_000_000_000_000;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let metadata = Metadata::builder()
-        .dataset("TEST")
-        .schema(Some(Schema::Mbo))
-        .start(START)
-        .stype_in(Some(SType::RawSymbol))
-        .stype_out(SType::InstrumentId)
-        .build();
-    let mut encoder = DbnEncoder::new(std::io::BufWriter::new(File::create(path)?), &metadata)?;
-    let mut sequence = 0;
-    let mut record = |time: u64, action: u8, side: u8, order_id: u64, price: i64, size: u32| -> Result<(), dbn::Error> {
-        sequence += 1;
-        let ends_group = order_id == 0 || order_id >= TIED_PAIRS && action != b'A' || order_id > TIED_PAIRS;
-        encoder.encode_record(&MboMsg {
-            hd: RecordHeader::new::<MboMsg>(rtype::MBO, 1, 7, time),
-            order_id,
-            price,
-            size,
-            flags: FlagSet::new(if ends_group { flags::LAST } else { 0 }),
-            channel_id: 0,
-            action: action as std::ffi::c_char,
-            side: side as std::ffi::c_char,
-            ts_recv: time,
-            ts_in_delta: 0,
-            sequence,
-        })
-    };
-    record(START, b'R', b'N', 0, dbn::UNDEF_PRICE, 0)?;
-    let price = |id: u64| 1_000_000_000 * if id.is_multiple_of(2) { 100 - (id % 20) as i64 } else { 101 + (id % 20) as i64 };
-    let side = |id: u64| if id.is_multiple_of(2) { b'B' } else { b'A' };
-    for id in 1..=TIED_PAIRS {
-        record(START + 1_000, b'A', side(id), id, price(id), 5)?;
-        record(START + 1_000, b'C', side(id), id, price(id), 5)?;
-    }
-    for id in TIED_PAIRS + 1..=TIED_PAIRS + LATER {
-        record(START + 1_000_000 + (id - TIED_PAIRS) * 1_000, b'A', side(id), id, price(id), 3)?;
-    }
-    Ok(())
+/// Pairs of an order and its cancel in one group, then orders a microsecond apart.
+fn tied() -> impl Iterator<Item = Order> {
+    let order = |id: u64, after: u64, action: u8, size: u32, ends_group: bool| Order { instrument: 7, after, action, id, size, ends_group };
+    let pairs = (1..=TIED_PAIRS).flat_map(move |id| [order(id, 1_000, b'A', 5, false), order(id, 1_000, b'C', 5, id == TIED_PAIRS)]);
+    pairs.chain((1..=LATER).map(move |n| order(TIED_PAIRS + n, 1_000_000 + n * 1_000, b'A', 3, true)))
 }
