@@ -377,7 +377,7 @@ impl Engine {
             (Some(store), _) => format!("{name} to {}", store.name),
             _ => name.to_owned(),
         };
-        let todo = "Reconnect; if it happens again, report it with these details";
+        let todo = "Try again; if it happens again, report it with these details";
         if self.opening.is_none() {
             self.remember_for_reconnect();
             self.resume = self.seek.as_ref().and_then(super::Seek::moment);

@@ -309,7 +309,7 @@ impl Engine {
         }
         let what = format!("The store refused a query for rows: {message}");
         let place = format!("{}, status 0x{status:02x}; statement: {}", self.place_text(), self.sql.as_deref().unwrap_or_default());
-        let todo = "Reconnect to try again, or open another range";
+        let todo = "Try again, or open another range";
         self.fail(ErrorJson { code: "query".to_owned(), what, place, todo: todo.to_owned() });
     }
 

@@ -224,7 +224,7 @@ impl Engine {
         if !matches!(task, Task::Counts { .. } | Task::NearestBefore | Task::NearestAfter | Task::BrowseColumns(_) | Task::BrowseInstruments(_)) {
             let what = format!("The store refused a query while {}: {message}", doing(&task));
             let place = format!("{}, status 0x{status:02x}", self.place_text());
-            self.fail(ErrorJson { code: "query".to_owned(), what, place, todo: "Choose another table, or try again with Reconnect".to_owned() });
+            self.fail(ErrorJson { code: "query".to_owned(), what, place, todo: "Try again, or choose another table".to_owned() });
         }
         if matches!(task, Task::BrowseColumns(_) | Task::BrowseInstruments(_)) {
             self.browsed_one();
