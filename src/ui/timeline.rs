@@ -32,7 +32,7 @@ pub fn Timeline() -> impl IntoView {
     // The part that is zoomed to; another range is shown whole.
     let zoom = RwSignal::new(None::<Range>);
     Effect::new(move |_| {
-        whole.track();
+        whole.get();
         zoom.set(None);
     });
     let shown = Memo::new(move |_| zoom.with(|zoom| zoom.as_ref().and_then(Track::of_range)).or_else(|| whole.get()));
