@@ -366,16 +366,20 @@ impl Page {
 
     /// Opens a place in a new worker. Memory of WebAssembly never shrinks, so what one source grew to must not stay for the next.
     fn renew(self, open: Open) {
-        let (speed, plays) = self.state.with_untracked(|state| (state.speed, state.status == Status::Playing));
+        let kept = self.state.with_untracked(|state| {
+            let paced = state.rate.filter(|_| state.pacing == "events").map(Command::PaceByEvents);
+            let same = open.source == state.source && open.table == state.table && open.range == state.range;
+            let looped = state.looped.clone().filter(|_| same).map(|range| Command::Loop(Some(range)));
+            [Some(Command::Speed(state.speed)), paced, looped, (state.status == Status::Playing).then_some(Command::Play)]
+        });
         let stores = self.stores.get_untracked();
         self.with_worker(|worker| {
             worker.restart();
             worker.send(ToWorker::Start { stores });
         });
         self.order(&Command::Open(open));
-        self.order(&Command::Speed(speed));
-        if plays {
-            self.order(&Command::Play);
+        for command in kept.iter().flatten() {
+            self.order(command);
         }
     }
 

@@ -7,6 +7,7 @@ use leptos::ev;
 use leptos::prelude::*;
 
 use super::page::Page;
+use crate::link::Command;
 use crate::view::tape::{LINES, Tape};
 use crate::web::dom;
 use crate::web::paint::{Mark, Texts};
@@ -62,6 +63,14 @@ pub fn TapePanel() -> impl IntoView {
         }
         // The window may have gone back to the newest.
         wish(&tape);
+        let follows = tape.follows();
+        drop(tape);
+        if let Some(element) = scroll.get_untracked()
+            && follows
+            && element.scroll_top() > 0
+        {
+            element.set_scroll_top(0);
+        }
     });
     let opened = page.select(|state| (state.source.clone(), state.table.clone(), state.symbols.clone(), state.range.clone()));
     let reset = Rc::clone(&tape);
@@ -113,8 +122,12 @@ pub fn TapePanel() -> impl IntoView {
             Err(reason) => refusal.set(reason),
         });
     };
-    let go = move |line: usize| {
-        if let Some(command) = held.with_value(|tape| tape.borrow().click(line)) {
+    let command_of = move |line: usize| held.with_value(|tape| tape.borrow().click(line));
+    // The trade that was pressed, which may be in another row when the pointer is released.
+    let pressed = StoredValue::new(None);
+    let press = move |event: ev::PointerEvent| pressed.set_value(dom::row_of(&event).and_then(command_of));
+    let go = move |command: Option<Command>| {
+        if let Some(command) = command {
             page.send(&command);
         }
     };
@@ -123,7 +136,7 @@ pub fn TapePanel() -> impl IntoView {
         match event.key().as_str() {
             "ArrowDown" => dom::focus_row(&event, line + 1),
             "ArrowUp" if line > 0 => dom::focus_row(&event, line - 1),
-            "Enter" => go(line),
+            "Enter" => go(command_of(line)),
             _ => return,
         }
         event.prevent_default();
@@ -172,7 +185,8 @@ pub fn TapePanel() -> impl IntoView {
                                 </tr>
                             </thead>
                             <tbody
-                                on:click=move |event| if let Some(line) = dom::row_of(&event) { go(line) }
+                                on:pointerdown=press
+                                on:click=move |_| go(pressed.get_value())
                                 on:keydown=on_key
                             >
                                 {rows.collect_view()}

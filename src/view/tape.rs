@@ -110,7 +110,8 @@ impl Tape {
         let trades = self.trades();
         let all = trades as f64 * LINE_PIXELS;
         let lines = if all <= MOST_PIXELS {
-            (pixels / LINE_PIXELS).round()
+            // Up, so that the window at its end has room for the oldest trade whole.
+            (pixels / LINE_PIXELS).ceil()
         } else {
             let reach = (MOST_PIXELS - window_pixels).max(1.0);
             (pixels / reach).clamp(0.0, 1.0) * (trades as f64 - (window_pixels / LINE_PIXELS).floor()).max(0.0)
