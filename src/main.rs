@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use tickscope::server::terminal::{self, BookArgs};
-use tickscope::server::{self, CachePlace, Config, DEFAULT_PORT, MAX_CONNECTIONS, Port, QUERY_TIMEOUT, ServeError, UPLOAD_LIMIT_BYTES};
+use tickscope::server::{self, CachePlace, Config, DEFAULT_PORT, MAX_CONNECTIONS, Port, QUERY_TIMEOUT, STACK_BYTES, ServeError, UPLOAD_LIMIT_BYTES};
 
 /// A tick explorer: rebuilds and plays back limit order books from a columnar tick store, in a browser tab.
 #[derive(Debug, Parser)]
@@ -99,7 +99,7 @@ const WRONG_USE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK_BYTES).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("tickscope: cannot start its threads: {error}");

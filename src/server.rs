@@ -59,6 +59,8 @@ use sql::Sql;
 pub const DEFAULT_PORT: u16 = 8420;
 /// Connections at a time, as QuestDB has them.
 pub const MAX_CONNECTIONS: usize = 256;
+/// Stack of the threads that statements are planned and run on: what plans them walks them by recursion. It is room, not memory used.
+pub const STACK_BYTES: usize = 64 << 20;
 /// The largest file that a page may add.
 pub const UPLOAD_LIMIT_BYTES: u64 = 16 << 30;
 /// How long a query may take, as QuestDB has it.

@@ -14,6 +14,9 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::{SQLOptions, SessionContext};
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Spanned as _, Statement as SqlStatement, Visit as _, Visitor};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
 
 use super::catalog::{Catalog, TableState};
 use super::engine;
@@ -67,6 +70,10 @@ impl Sql {
     pub(crate) async fn open(&self, text: &str, binds: ParamValues) -> Result<Opened, QueryError> {
         let (sql, shift) = complete(text);
         let failed = |error| QueryError::of(&error, text, &sql, shift);
+        if operators(&sql) > MAX_OPERATORS {
+            let problem = format!("the statement has more than {MAX_OPERATORS} operators: write a list as x IN (…), or ask in parts");
+            return Err(QueryError::at(status::PARSE_ERROR, Some(0), problem));
+        }
         let mut statements = DFParser::parse_sql(&sql).map_err(failed)?;
         let Some(statement) = statements.pop_front() else { return Ok(Opened::Nothing) };
         if !statements.is_empty() {
@@ -106,6 +113,24 @@ impl Sql {
         let position = finder.found.and_then(|(line, column)| character(sql, line, column)).map(|at| at.saturating_sub(shift));
         Err(QueryError::at(status::PARSE_ERROR, position, problem))
     }
+}
+
+/// Each operator may be a level of the tree that a statement becomes, and planner and execution walk that tree by recursion: a longer
+/// chain would overflow the stack, which ends the process. [`super::STACK_BYTES`] has room for so many.
+const MAX_OPERATORS: usize = 1_000;
+
+/// Operators of a statement, and keywords that join like one. A text that is no SQL has none: the parser says what is wrong with it.
+fn operators(sql: &str) -> usize {
+    let joins = |word: &Word| {
+        use Keyword::{AND, BETWEEN, CASE, EXCEPT, FROM, INTERSECT, IS, JOIN, LIKE, NOT, OR, UNION, WITH};
+        matches!(word.keyword, AND | BETWEEN | CASE | EXCEPT | FROM | INTERSECT | IS | JOIN | LIKE | NOT | OR | UNION | WITH)
+    };
+    let plain = |token: &Token| match token {
+        Token::Word(word) => !joins(word),
+        Token::Number(..) | Token::Comma | Token::Whitespace(_) | Token::LParen | Token::RParen | Token::Period | Token::SemiColon => true,
+        token => matches!(token, Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) | Token::Placeholder(_)),
+    };
+    Tokenizer::new(&GenericDialect {}, sql).tokenize().map_or(0, |tokens| tokens.iter().filter(|token| !plain(token)).count())
 }
 
 /// A table function alone is a statement in QuestDB. Returns the full statement and how many characters stand before the given text.
@@ -164,6 +189,12 @@ mod tests {
         for text in ["SELECT 1", "tables", "tablesx()", "", "(SELECT 1)", "é"] {
             assert_eq!(complete(text), (text.to_owned(), 0));
         }
+    }
+
+    #[test]
+    fn operators_are_counted_and_lists_are_not() {
+        assert_eq!(operators("SELECT a, b.c FROM t WHERE a IN (1, 2, 3) AND (b = 'x OR y' OR NOT c)"), 5);
+        assert_eq!(operators("SELECT 'unterminated"), 0);
     }
 
     #[test]

@@ -54,6 +54,25 @@ async fn only_reading_is_allowed() {
     assert_eq!(longs(&client.rows("SELECT n FROM ticks").await.unwrap(), "n"), [0, 1]);
 }
 
+#[test]
+fn a_long_chain_of_conditions_is_answered_and_a_longer_one_refused() {
+    let threads =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_stack_size(tickscope::server::STACK_BYTES).enable_all().build();
+    threads.unwrap().block_on(async {
+        let folder = Folder::new();
+        write(&folder.file("ticks.parquet"), &[numbered(&[BASE, BASE + 1, BASE + 2], &[0, 1, 2])]);
+        let running = serve(config(&[folder.file("ticks.parquet")])).await;
+        let mut client = Client::connect(&running).await;
+        // Two operators each, less the first OR.
+        let chain = |conditions: usize| (0..conditions).map(|n| format!("n = {}", 2 + n)).collect::<Vec<_>>().join(" OR ");
+        let rows = client.rows(&format!("SELECT n FROM ticks WHERE {}", chain(499))).await.unwrap();
+        assert_eq!(longs(&rows, "n"), [2]);
+        let (status, text) = client.rows(&format!("SELECT n FROM ticks WHERE {}", chain(100_000))).await.unwrap_err();
+        assert_eq!((status, text.contains("1000 operators")), (status::PARSE_ERROR, true), "{text}");
+        assert_eq!(longs(&client.rows("SELECT n FROM ticks").await.unwrap(), "n"), [0, 1, 2]);
+    });
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_point_at_the_character() {
     let folder = Folder::new();
