@@ -233,13 +233,15 @@ impl Engine {
         }
     }
 
-    /// A store that was given by its address says only now which SQL it speaks.
+    /// A store that was given by its address is taken for a QuestDB until it says that it is a tickscope.
     fn learn_dialect(&mut self, which: Which) {
-        let kind = if self.by_name(which).session.embedded() { StoreKind::Embedded } else { StoreKind::Questdb };
+        if !self.by_name(which).session.embedded() {
+            return;
+        }
         let Some(store) = &mut self.store else { return };
-        store.kind = kind;
+        store.kind = StoreKind::Embedded;
         for known in self.stores.iter_mut().chain(&mut self.catalogue.stores).filter(|known| known.name == store.name) {
-            known.kind = kind;
+            known.kind = StoreKind::Embedded;
         }
     }
 

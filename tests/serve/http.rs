@@ -41,7 +41,9 @@ async fn the_page_is_served_with_types_tags_and_nothing_beside_it() {
     let host = "Host: localhost\r\n";
     let index = get(&running, "/", host).await;
     assert!(index.starts_with("HTTP/1.1 200") && index.ends_with("<p>page"), "{index}");
-    for header in ["content-type: text/html", "cache-control: no-cache", "x-content-type-options: nosniff", "'wasm-unsafe-eval'", "ws://localhost"] {
+    for header in
+        ["content-type: text/html", "cache-control: no-cache", "x-content-type-options: nosniff", "'wasm-unsafe-eval'", "connect-src 'self' ws: wss:"]
+    {
         assert!(index.contains(header), "{header} in {index}");
     }
     let tag = index.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
