@@ -15,7 +15,7 @@ pub struct Order {
     pub instrument: u32,
     /// Nanoseconds after [`START`].
     pub after: u64,
-    /// `b'A'` or `b'C'`.
+    /// `b'A'`, `b'C'`, or `b'R'` for a clear.
     pub action: u8,
     /// Order id: even ones are bids from 100 down, odd ones asks from 101 up.
     pub id: u64,
@@ -94,6 +94,10 @@ fn write(path: &Path, orders: impl Iterator<Item = Order>) -> Result<(), Box<dyn
         if !cleared.contains(&instrument) {
             cleared.push(instrument);
             record(instrument, START, b'R', b'N', 0, dbn::UNDEF_PRICE, 0, true)?;
+        }
+        if action == b'R' {
+            record(instrument, START + after, action, b'N', 0, dbn::UNDEF_PRICE, 0, true)?;
+            continue;
         }
         let is_bid = id.is_multiple_of(2);
         let price = 1_000_000_000 * if is_bid { 100 - (id % 20) as i64 } else { 101 + (id % 20) as i64 };
