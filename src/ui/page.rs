@@ -388,7 +388,9 @@ impl Page {
         let budget = counters.history_budget_bytes;
         let Some(bytes) = counters.wasm_bytes.filter(|_| budget > 0) else { return };
         let needed = self.reach.with_value(|reach| reach.needed_bytes);
-        if bytes <= (budget + budget / 2).max(needed + needed / 2) {
+        // Rows that wait to be applied, or an event group that is kept whole, would be needed again at once.
+        let in_use = counters.history_bytes > budget || counters.queued_bytes > budget / 2;
+        if in_use || bytes <= (budget + budget / 2).max(needed + needed / 2) {
             return;
         }
         let settled = |state: &State| matches!(state.status, Status::Playing | Status::Paused | Status::Ended) && state.as_of.is_some();
