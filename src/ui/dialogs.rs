@@ -7,6 +7,18 @@ use super::page::{Dialog, Page};
 use crate::view::keys::Action;
 use crate::view::{clock, places};
 
+/// Opens the element while the page's dialog is `dialog`. `begin` prepares its field, with what was refused before forgotten.
+fn ask(node: NodeRef<leptos::html::Dialog>, dialog: Dialog, refusal: RwSignal<String>, begin: impl Fn() + 'static) {
+    let page = Page::get();
+    follow(node, dialog);
+    Effect::new(move |_| {
+        if page.dialog.get() == Some(dialog) {
+            refusal.set(String::new());
+            begin();
+        }
+    });
+}
+
 /// Opens the element while the page's dialog is `dialog`.
 fn follow(node: NodeRef<leptos::html::Dialog>, dialog: Dialog) {
     let page = Page::get();
@@ -28,14 +40,10 @@ pub fn GoTo() -> impl IntoView {
     let node = NodeRef::new();
     let input = NodeRef::<leptos::html::Input>::new();
     let refusal = RwSignal::new(String::new());
-    follow(node, Dialog::GoTo);
-    Effect::new(move |_| {
-        if page.dialog.get() == Some(Dialog::GoTo) {
-            refusal.set(String::new());
-            if let Some(input) = input.get_untracked() {
-                input.set_value(&page.state.with_untracked(|state| clock::short(places::near(state))));
-                input.select();
-            }
+    ask(node, Dialog::GoTo, refusal, move || {
+        if let Some(input) = input.get_untracked() {
+            input.set_value(&page.state.with_untracked(|state| clock::short(places::near(state))));
+            input.select();
         }
     });
     let submit = move |event: ev::SubmitEvent| {
@@ -75,13 +83,9 @@ pub fn Connect() -> impl IntoView {
     let node = NodeRef::new();
     let input = NodeRef::<leptos::html::Input>::new();
     let refusal = RwSignal::new(String::new());
-    follow(node, Dialog::Connect);
-    Effect::new(move |_| {
-        if page.dialog.get() == Some(Dialog::Connect) {
-            refusal.set(String::new());
-            if let Some(input) = input.get_untracked() {
-                input.select();
-            }
+    ask(node, Dialog::Connect, refusal, move || {
+        if let Some(input) = input.get_untracked() {
+            input.select();
         }
     });
     let submit = move |event: ev::SubmitEvent| {
