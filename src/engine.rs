@@ -13,6 +13,7 @@
 mod browse;
 mod connection;
 mod fetch;
+mod handover;
 mod open;
 mod panels;
 mod report;
@@ -24,7 +25,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::columnar::ArrowByteCounter;
 use crate::history::{History, TimedRows};
-use crate::link::{BookJson, Catalogue, Command, ErrorJson, FromWorker, InstrumentInfo, Open, Speed, StoreInfo, StoreKind, ToWorker};
+use crate::link::{BookJson, Catalogue, Command, ErrorJson, FromWorker, InstrumentInfo, Open, Speed, Standing, StoreInfo, StoreKind, ToWorker};
 use crate::market::{Binding, Chunk, Feed};
 use crate::replay::Player;
 use crate::replay::clock::{Clock, EventClock};
@@ -222,6 +223,8 @@ pub struct Engine {
     looped: Option<(UnixNanos, UnixNanos)>,
     looped_at: u64,
     browsing: Option<Browsing>,
+    /// Where the engine before this one stood; of use when the same place is opened.
+    handed: Option<Standing>,
     ended: bool,
     /// The last turn could not apply what is due, because rows are missing.
     starved: bool,
@@ -282,6 +285,7 @@ impl Engine {
             looped: None,
             looped_at: 0,
             browsing: None,
+            handed: None,
             ended: false,
             starved: false,
             error: None,
@@ -367,6 +371,8 @@ impl Engine {
             }
             ToWorker::Tape(view) => self.show_tape(view),
             ToWorker::Timeline(view) => self.show_timeline(view),
+            ToWorker::HandOver => return self.hand_over(),
+            ToWorker::TakeOver(standing) => self.handed = Some(standing),
             ToWorker::Visible(visible) => {
                 self.visible = visible;
                 self.frame.changed(&mut self.tally.frames_conflated);

@@ -101,6 +101,22 @@ impl<T: TimedRows> History<T> {
         self.runs += 1;
     }
 
+    /// Begins a run behind row `index` whose time is `start` and whose time's first row is `first_of_time`: what is known from elsewhere
+    /// is not fetched again. The rows of that time that are missing are [`History::skip`].
+    pub fn begin_within(&mut self, start: UnixNanos, first_of_time: i64, index: i64) {
+        self.begin(start, index);
+        if index > first_of_time {
+            self.forgotten = Some((start.0, first_of_time));
+            self.last_time = Some(start.0);
+        }
+    }
+
+    /// How many rows of the time [`History::complete_to`] come before the next row that is wanted.
+    #[must_use]
+    pub fn skip(&self) -> u64 {
+        u64::try_from(self.visible_end - self.lower_bound(self.complete_to)).unwrap_or(0)
+    }
+
     /// Number of the run: another one for each [`History::begin`].
     #[must_use]
     pub fn run(&self) -> u64 {

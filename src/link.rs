@@ -50,6 +50,23 @@ pub enum ToWorker {
     Tape(Option<TapeView>),
     /// What the timeline shows from now on; `None` while it is not on screen.
     Timeline(Option<TimelineView>),
+    /// Asks a worker that is about to be replaced where it stands. It plays no further.
+    HandOver,
+    /// What the worker before this one answered; the place is opened next.
+    TakeOver(Standing),
+}
+
+/// Where a worker stood, for the one that replaces it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// The place and moment.
+    pub open: Open,
+    /// Rows of the range, by which a table that has changed since is recognised.
+    pub rows: u64,
+    /// An encoded checkpoint of replay; empty when there is none. Travels as a buffer beside the text.
+    #[serde(skip)]
+    pub checkpoint: Vec<u8>,
 }
 
 /// From the worker to the page. Frames travel apart from these, as transferred buffers.
@@ -73,6 +90,8 @@ pub enum FromWorker {
     Tape(Box<TapeRows>),
     /// What the timeline asked for, whenever it changes.
     Histogram(Box<Histogram>),
+    /// The answer to [`ToWorker::HandOver`]; `None` when nothing is open.
+    HandedOver(Option<Standing>),
 }
 
 /// A store that the page can open, as `/api/stores` lists it.

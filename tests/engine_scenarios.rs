@@ -8,9 +8,9 @@ mod order_session;
 #[path = "support/small_store.rs"]
 mod small_store;
 
-use order_session::{BUDGET, DAY, Random, assert_book, end, opened, play_to_the_end, session};
+use order_session::{BUDGET, DAY, Random, assert_book, end, opened, play_to_the_end, session, truth};
 use small_store::{Faults, Harness, Row};
-use tickscope::link::{Command, Open, Speed, Status};
+use tickscope::link::{Command, Open, Speed, Status, ToWorker};
 use tickscope::units::{Moment, Place, UnixNanos};
 use tickscope::wire::status;
 
@@ -166,6 +166,63 @@ fn a_store_that_times_out_loses_and_doubles_nothing() {
     let state = play_to_the_end(&mut harness);
     assert_eq!(state.counters.events, rows.len() as u64);
     assert_book(&state, &rows, end(&rows));
+}
+
+#[test]
+fn an_engine_goes_on_from_where_another_stood() {
+    for (seed, ties) in [(21, 3), (22, 4_000)] {
+        let rows = session(seed, 60_000, ties);
+        let mut old = opened(rows.clone(), 2_000, BUDGET);
+        old.command(&Command::Speed(Speed::Max)).unwrap();
+        old.command(&Command::Play).unwrap();
+        while old.engine.player().applied() < 30_000 {
+            old.step();
+        }
+        old.tell(ToWorker::HandOver);
+        let mut standing = None;
+        for _ in 0..1_000 {
+            old.step();
+            standing = standing.or(old.handed_over.take());
+        }
+        let standing = standing.expect("where it stands");
+        assert!(!standing.checkpoint.is_empty());
+        let at: Moment = standing.open.at.as_ref().unwrap().parse().unwrap();
+        let state = old.state();
+        assert_eq!(state.as_of, standing.open.at, "it plays no further");
+
+        let mut new = Harness::new(rows.clone(), 2_000, BUDGET);
+        new.tell(ToWorker::TakeOver(standing.clone()));
+        let state = new.command(&Command::Open(standing.open.clone())).unwrap();
+        assert_eq!((&state.as_of, &state.error), (&standing.open.at, &None));
+        assert_book(&state, &rows, at);
+        let behind = truth(&rows, at).1;
+        assert!(behind > 30_000 && behind < rows.len(), "it was half-way");
+        assert_eq!(state.counters.events, 0, "events applied again");
+        let state = play_to_the_end(&mut new);
+        assert_book(&state, &rows, end(&rows));
+        assert_eq!(state.counters.events, (rows.len() - behind) as u64, "each later event once");
+        // Also before where it began.
+        let early = Moment::end_of(UnixNanos(rows[5_000].time));
+        assert_book(&new.command(&Command::Seek(early.to_string())).unwrap(), &rows, early);
+    }
+}
+
+#[test]
+fn what_was_handed_over_of_a_table_that_changed_is_not_used() {
+    let mut rows = session(23, 20_000, 3);
+    let mut old = opened(rows.clone(), 2_000, BUDGET);
+    old.command(&Command::Seek(rows[12_000].time.to_string())).unwrap();
+    old.tell(ToWorker::HandOver);
+    while old.handed_over.is_none() {
+        old.step();
+    }
+    let standing = old.handed_over.take().unwrap();
+    rows.remove(7_000);
+    let mut new = Harness::new(rows.clone(), 2_000, BUDGET);
+    new.tell(ToWorker::TakeOver(standing.clone()));
+    let state = new.command(&Command::Open(standing.open.clone())).unwrap();
+    assert_book(&state, &rows, standing.open.at.unwrap().parse().unwrap());
+    assert!(state.counters.events > 10_000, "built from the beginning");
 }
 
 #[test]

@@ -132,7 +132,7 @@ impl Engine {
             from: window.from,
             to: window.to,
             limit: window.limit,
-            skip: 0,
+            skip: self.history.skip(),
         };
         match store::render(&query, kind_of(self.store.as_ref())) {
             Err(error) => self.bad_name(&error),

@@ -440,6 +440,7 @@ impl Engine {
         };
         // From here on the old place is gone; its last frame stays until the new one has a book.
         self.player = Player::new(binding.kind);
+        self.take_over(&opening.open, range.rows);
         self.abandon_window();
         self.history.begin(from, 0);
         self.history.finish();
@@ -533,17 +534,23 @@ impl Engine {
 
     /// After a failure everything that was open can be opened again.
     pub(super) fn remember_for_reconnect(&mut self) {
-        if let Some(opened) = &self.opened {
-            self.wanted = Some(Open {
-                source: Some(opened.store.name.clone()),
-                table: Some(opened.place.table.clone()),
-                symbols: vec![opened.instrument.symbol.clone()],
-                publisher: opened.instrument.publisher,
-                instrument: opened.instrument.instrument.clone(),
-                range: Some(Range { from: opened.from.to_string(), to: opened.to.to_string() }),
-                at: self.as_of.map(|moment| moment.to_string()),
-            });
+        if let Some(here) = self.here() {
+            self.wanted = Some(here);
         }
+    }
+
+    /// The place that is open and the moment that is shown.
+    pub(super) fn here(&self) -> Option<Open> {
+        let opened = self.opened.as_ref()?;
+        Some(Open {
+            source: Some(opened.store.name.clone()),
+            table: Some(opened.place.table.clone()),
+            symbols: vec![opened.instrument.symbol.clone()],
+            publisher: opened.instrument.publisher,
+            instrument: opened.instrument.instrument.clone(),
+            range: Some(Range { from: opened.from.to_string(), to: opened.to.to_string() }),
+            at: self.as_of.map(|moment| moment.to_string()),
+        })
     }
 }
 

@@ -190,11 +190,11 @@ impl Engine {
             }
             let kept = self.player.checkpoint_before(&target).filter(|kept| anchor.is_none_or(|anchor| kept.time >= anchor)).cloned();
             if let Some(kept) = kept {
-                let (time, first_of_time) = (kept.time, kept.first_of_time);
+                let (time, first_of_time, index) = (kept.time, kept.first_of_time, kept.index);
                 self.disturb();
                 if self.player.begin_at(kept) {
                     self.run_anchored = false;
-                    self.restart_run(time, first_of_time);
+                    self.restart_run(time, first_of_time, index);
                     return self.roll();
                 }
             }
@@ -243,13 +243,13 @@ impl Engine {
     fn got_base_rows(&mut self, start: UnixNanos, index: i64) {
         self.disturb();
         self.player.begin_empty(start, index);
-        self.restart_run(start, index);
+        self.restart_run(start, index, index);
         self.roll();
     }
 
-    fn restart_run(&mut self, time: UnixNanos, index: i64) {
+    fn restart_run(&mut self, time: UnixNanos, first_of_time: i64, index: i64) {
         self.abandon_window();
-        self.history.begin(time, index);
+        self.history.begin_within(time, first_of_time, index);
         self.fetch.restart();
     }
 

@@ -42,6 +42,52 @@ impl Checkpoint {
     }
 }
 
+/// A mark's bits in the encoded form.
+const HAS_MARK: u8 = 1;
+const HAS_VENUE_TIME: u8 = 2;
+const IS_SNAPSHOT: u8 = 4;
+const IS_LAST: u8 = 8;
+/// Index, time, first of the time, bits, the mark's two times.
+const HEADER_BYTES: usize = 5 * 8 + 1;
+
+impl Checkpoint {
+    /// Bytes that [`Checkpoint::decode`] of the same build reads: a fixed header, little endian, then the book.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEADER_BYTES + self.book.len());
+        let mark = self.last;
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        let bits = mark
+            .map_or(0, |mark| HAS_MARK | bit(mark.venue_time.is_some(), HAS_VENUE_TIME) | bit(mark.snapshot, IS_SNAPSHOT) | bit(mark.last, IS_LAST));
+        out.push(bits);
+        let mark_time = mark.map_or(0, |mark| mark.time.0);
+        let venue_time = mark.and_then(|mark| mark.venue_time).map_or(0, |time| time.0);
+        for number in [self.index, self.time.0, self.first_of_time, mark_time, venue_time] {
+            out.extend(number.to_le_bytes());
+        }
+        out.extend(&self.book);
+        out
+    }
+
+    /// Reads one back; the book in it is looked at when it is used. `None` when the header is cut short.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Checkpoint> {
+        let (header, book) = bytes.split_at_checked(HEADER_BYTES)?;
+        let (bits, numbers) = header.split_first()?;
+        let has = |bit: u8| bits & bit != 0;
+        let mut numbers = numbers.chunks_exact(8).filter_map(|bytes| bytes.first_chunk()).map(|bytes| i64::from_le_bytes(*bytes));
+        let (index, time, first_of_time) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        let (mark_time, venue_time) = (numbers.next()?, numbers.next()?);
+        let mark = RowMark {
+            time: UnixNanos(mark_time),
+            venue_time: has(HAS_VENUE_TIME).then_some(UnixNanos(venue_time)),
+            snapshot: has(IS_SNAPSHOT),
+            last: has(IS_LAST),
+        };
+        Some(Checkpoint { index, time: UnixNanos(time), first_of_time, last: has(HAS_MARK).then_some(mark), book: book.to_vec() })
+    }
+}
+
 /// Checkpoints of one open place, by index.
 #[derive(Debug, Default)]
 pub struct Checkpoints {

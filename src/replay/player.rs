@@ -121,6 +121,18 @@ impl Player {
         true
     }
 
+    /// Where the book stands, to go on from elsewhere; none before the first row of a run.
+    #[must_use]
+    pub fn checkpoint(&self, history: &History<Chunk>) -> Option<Checkpoint> {
+        let time = self.last_time()?;
+        Some(Checkpoint { index: self.applied, time, first_of_time: history.lower_bound(time), last: self.last, book: encoded(&self.book) })
+    }
+
+    /// Keeps a checkpoint of the same rows that another player made.
+    pub fn keep(&mut self, checkpoint: Checkpoint) {
+        self.checkpoints.insert(checkpoint);
+    }
+
     fn at(&mut self, index: i64, last: Option<RowMark>) {
         self.applied = index;
         self.last = last;

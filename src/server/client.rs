@@ -110,7 +110,7 @@ impl Client {
             Output::Post(FromWorker::State(state)) => self.state = Some(state),
             Output::Post(FromWorker::Tape(tape)) => self.tape = Some(tape),
             Output::Post(FromWorker::Histogram(histogram)) => self.histogram = Some(histogram),
-            Output::Post(FromWorker::Ready | FromWorker::Counters(_)) => {}
+            Output::Post(FromWorker::Ready | FromWorker::Counters(_) | FromWorker::HandedOver(_)) => {}
             Output::Frame(bytes) => {
                 if let Ok(frame) = ViewFrame::decode(&bytes) {
                     let sequence = frame.sequence;

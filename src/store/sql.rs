@@ -75,7 +75,9 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
             let mut conditions = vec![at_least(&time, &place.time, *from, kind), below(&time, &place.time, *to, kind)];
             conditions.extend(self::conditions(place, kind)?);
             let limit = match (limit, skip, kind) {
-                (None, ..) => String::new(),
+                (None, 0, _) => String::new(),
+                (None, skip, StoreKind::Embedded) => format!(" OFFSET {skip}"),
+                (None, skip, StoreKind::Questdb) => format!(" LIMIT {skip}, {}", i64::MAX),
                 (Some(limit), 0, _) => format!(" LIMIT {limit}"),
                 (Some(limit), skip, StoreKind::Embedded) => format!(" LIMIT {limit} OFFSET {skip}"),
                 (Some(limit), skip, StoreKind::Questdb) => format!(" LIMIT {skip}, {}", skip.saturating_add(*limit)),

@@ -7,7 +7,9 @@ use leptos::prelude::*;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 
-use crate::link::{Command, Counters, ErrorJson, Histogram, Open, State, Status, StoreInfo, StoreKind, TapeRows, TapeView, TimelineView, ToWorker};
+use crate::link::{
+    Command, Counters, ErrorJson, Histogram, Open, Standing, State, Status, StoreInfo, StoreKind, TapeRows, TapeView, TimelineView, ToWorker,
+};
 use crate::view::counters::{Behind, PaintRate};
 use crate::view::keys::Action;
 use crate::view::places::{self, Remembered};
@@ -279,7 +281,7 @@ impl Page {
         if let Command::Open(open) = command
             && self.state.with_untracked(|state| state.source.is_some() && open.source.is_some() && open.source != state.source)
         {
-            return self.renew(open.clone());
+            return self.renew(open.clone(), None);
         }
         self.order(command);
     }
@@ -364,8 +366,9 @@ impl Page {
         self.find_stores(place);
     }
 
-    /// Opens a place in a new worker. Memory of WebAssembly never shrinks, so what one source grew to must not stay for the next.
-    fn renew(self, open: Open) {
+    /// Opens a place in a new worker, which goes on from where the old one stood if it said so. Memory of WebAssembly never shrinks,
+    /// so what one source grew to must not stay for the next.
+    fn renew(self, open: Open, standing: Option<Standing>) {
         let kept = self.state.with_untracked(|state| {
             let paced = state.rate.filter(|_| state.pacing == "events").map(Command::PaceByEvents);
             let same = open.source == state.source && open.table == state.table && open.range == state.range;
@@ -376,6 +379,9 @@ impl Page {
         self.with_worker(|worker| {
             worker.restart();
             worker.send(ToWorker::Start { stores });
+            if let Some(standing) = standing {
+                worker.send(ToWorker::TakeOver(standing));
+            }
         });
         self.order(&Command::Open(open));
         for command in kept.iter().flatten() {
@@ -396,7 +402,7 @@ impl Page {
         let settled = |state: &State| matches!(state.status, Status::Playing | Status::Paused | Status::Ended) && state.as_of.is_some();
         if self.state.with_untracked(settled) {
             self.reach.update_value(|reach| reach.needed_bytes = bytes);
-            self.renew(self.state.with_untracked(places::here_and_now));
+            self.with_worker(|worker| worker.send(ToWorker::HandOver));
         }
     }
 
@@ -588,6 +594,8 @@ impl Page {
                 }
             }
             WorkerEvent::Histogram(histogram) => self.histogram.set(Some(*histogram)),
+            WorkerEvent::HandedOver(Some(standing)) => self.renew(standing.open.clone(), Some(standing)),
+            WorkerEvent::HandedOver(None) => {}
             WorkerEvent::Stopped(detail) => self.failure.set(Some(wording::worker_stopped(&detail))),
             WorkerEvent::Unreadable(detail) => self.failure.set(Some(wording::unreadable_message(&detail))),
         }

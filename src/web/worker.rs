@@ -80,17 +80,21 @@ struct Worker {
 }
 
 impl Worker {
-    /// A message of the page: JSON text, or that text with the buffer of a painted frame.
+    /// A message of the page: JSON text, or that text with a buffer: of a painted frame, or a checkpoint.
     fn message(self: &Rc<Self>, data: &JsValue) {
-        let text = match data.dyn_ref::<js_sys::Array>() {
-            None => data.as_string(),
-            Some(pair) => {
-                *self.spare.borrow_mut() = pair.get(1).dyn_into().ok();
-                pair.get(0).as_string()
-            }
+        let (text, buffer) = match data.dyn_ref::<js_sys::Array>() {
+            None => (data.as_string(), None),
+            Some(pair) => (pair.get(0).as_string(), pair.get(1).dyn_into::<js_sys::ArrayBuffer>().ok()),
         };
         match text.as_deref().map(serde_json::from_str::<ToWorker>) {
-            Some(Ok(message)) => self.take(Input::Message(message)),
+            Some(Ok(mut message)) => {
+                match (&mut message, buffer) {
+                    (ToWorker::TakeOver(standing), Some(buffer)) => standing.checkpoint = js_sys::Uint8Array::new(&buffer).to_vec(),
+                    (_, Some(buffer)) => *self.spare.borrow_mut() = Some(buffer),
+                    (_, None) => {}
+                }
+                self.take(Input::Message(message));
+            }
             // Page and worker come from one build; what cannot be read ends the worker where the page can see it.
             Some(Err(error)) => wasm_bindgen::throw_str(&format!("a message of the page could not be read: {error}")),
             None => wasm_bindgen::throw_str("a message of the page was neither text nor text with a buffer"),
@@ -191,9 +195,18 @@ impl Worker {
     }
 
     fn post(&self, message: &FromWorker) {
-        let sent = serde_json::to_string(message)
-            .map_err(|error| error.to_string())
-            .and_then(|text| self.scope.post_message(&JsValue::from_str(&text)).map_err(|error| thrown(&error)));
+        let sent = serde_json::to_string(message).map_err(|error| error.to_string()).and_then(|text| {
+            let text = JsValue::from_str(&text);
+            let sent = match message {
+                FromWorker::HandedOver(Some(standing)) => {
+                    let buffer = js_sys::Uint8Array::from(standing.checkpoint.as_slice()).buffer();
+                    let pair = js_sys::Array::of2(&text, &buffer);
+                    self.scope.post_message_with_transfer(&pair, &js_sys::Array::of1(&buffer))
+                }
+                _ => self.scope.post_message(&text),
+            };
+            sent.map_err(|error| thrown(&error))
+        });
         if let Err(error) = sent {
             wasm_bindgen::throw_str(&format!("a message to the page could not be sent: {error}"));
         }

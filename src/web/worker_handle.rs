@@ -10,7 +10,7 @@ use web_sys::{ErrorEvent, MessageEvent, WorkerOptions, WorkerType};
 
 use super::frames::Frames;
 use super::thrown;
-use crate::link::{FromWorker, State, ToWorker};
+use crate::link::{FromWorker, Standing, State, ToWorker};
 
 /// What the page hears of its worker, apart from answers and frames.
 pub enum WorkerEvent {
@@ -24,6 +24,8 @@ pub enum WorkerEvent {
     Tape(Box<crate::link::TapeRows>),
     /// Counts for the timeline.
     Histogram(Box<crate::link::Histogram>),
+    /// Where it stands, as it was asked for to be replaced; `None` when nothing is open.
+    HandedOver(Option<Standing>),
     /// It trapped, or its script could not be loaded; it is gone.
     Stopped(String),
     /// A message or frame of it could not be read.
@@ -171,12 +173,17 @@ impl Handle {
         }
     }
 
+    /// A frame's buffer, JSON text, or that text with a buffer: a checkpoint.
     fn message(&self, data: JsValue) {
         let data = match data.dyn_into::<js_sys::ArrayBuffer>() {
             Ok(buffer) => return self.frames.push(buffer),
             Err(data) => data,
         };
-        let text = data.as_string().unwrap_or_default();
+        let (text, buffer) = match data.dyn_ref::<js_sys::Array>() {
+            None => (data.as_string(), None),
+            Some(pair) => (pair.get(0).as_string(), pair.get(1).dyn_into::<js_sys::ArrayBuffer>().ok()),
+        };
+        let text = text.unwrap_or_default();
         match serde_json::from_str::<FromWorker>(&text) {
             Ok(FromWorker::Ready) => {
                 if let Some(running) = self.running.borrow_mut().as_mut() {
@@ -191,6 +198,12 @@ impl Handle {
             Ok(FromWorker::Counters(counters)) => (self.on_event)(WorkerEvent::Counters(counters)),
             Ok(FromWorker::Tape(rows)) => (self.on_event)(WorkerEvent::Tape(rows)),
             Ok(FromWorker::Histogram(histogram)) => (self.on_event)(WorkerEvent::Histogram(histogram)),
+            Ok(FromWorker::HandedOver(mut standing)) => {
+                if let (Some(standing), Some(buffer)) = (&mut standing, buffer) {
+                    standing.checkpoint = js_sys::Uint8Array::new(&buffer).to_vec();
+                }
+                (self.on_event)(WorkerEvent::HandedOver(standing));
+            }
             Ok(FromWorker::Answer { id, result }) => {
                 // Taken out first: the answer may ask again.
                 let answer = self.waiting.borrow_mut().remove(&id);
@@ -220,7 +233,13 @@ impl Handle {
 }
 
 fn post(worker: &web_sys::Worker, message: &ToWorker) {
-    if let Ok(text) = serde_json::to_string(message) {
-        let _ = worker.post_message(&JsValue::from_str(&text));
-    }
+    let Ok(text) = serde_json::to_string(message) else { return };
+    let text = JsValue::from_str(&text);
+    let _ = match message {
+        ToWorker::TakeOver(standing) => {
+            let buffer = js_sys::Uint8Array::from(standing.checkpoint.as_slice()).buffer();
+            worker.post_message_with_transfer(&js_sys::Array::of2(&text, &buffer), &js_sys::Array::of1(&buffer))
+        }
+        _ => worker.post_message(&text),
+    };
 }

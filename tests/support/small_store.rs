@@ -10,7 +10,7 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, BooleanArray, Decimal64Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use tickscope::columnar::{Frames, ResultSchema};
 use tickscope::engine::{Engine, Input, Output};
-use tickscope::link::{Command, FromWorker, Histogram, State, StoreInfo, StoreKind, TapeRows, ToWorker, ViewFrame};
+use tickscope::link::{Command, FromWorker, Histogram, Standing, State, StoreInfo, StoreKind, TapeRows, ToWorker, ViewFrame};
 use tickscope::wire::{ClientMessage, Encoder, QueryRequest, ServerInfo, status};
 
 /// A row of the table: an order event.
@@ -103,6 +103,7 @@ pub struct Harness {
     pub most_history_bytes: u64,
     pub tapes: Vec<TapeRows>,
     pub histograms: Vec<Histogram>,
+    pub handed_over: Option<Standing>,
     /// Every statement, in order.
     pub statements: Vec<String>,
     /// The statements that hold this are not answered.
@@ -137,6 +138,7 @@ impl Harness {
             most_history_bytes: 0,
             tapes: Vec::new(),
             histograms: Vec::new(),
+            handed_over: None,
             statements: Vec::new(),
             unanswered: None,
             has_counts: false,
@@ -288,6 +290,7 @@ impl Harness {
             Output::Post(FromWorker::Ready) => {}
             Output::Post(FromWorker::Tape(tape)) => self.tapes.push(*tape),
             Output::Post(FromWorker::Histogram(histogram)) => self.histograms.push(*histogram),
+            Output::Post(FromWorker::HandedOver(standing)) => self.handed_over = standing,
             Output::Frame(bytes) => {
                 let frame = ViewFrame::decode(&bytes).unwrap();
                 self.inputs.push_back(Input::Message(ToWorker::FrameAck { sequence: frame.sequence, paint_micros: 5 }));
@@ -407,8 +410,8 @@ impl Harness {
             let counts: ArrayRef = Arc::new(Int64Array::from_iter_values(buckets.values().copied()));
             return self.send(socket, query, &[batch(vec![("bucket", numbers), ("event_count", counts)])], None);
         }
-        let limit = sql.rsplit_once(" LIMIT ").map_or("", |(_, limit)| limit);
-        let (limit, skip) = limit.split_once(" OFFSET ").unwrap_or((limit, "0"));
+        let (rest, skip) = sql.rsplit_once(" OFFSET ").unwrap_or((sql, "0"));
+        let limit = rest.rsplit_once(" LIMIT ").map_or("", |(_, limit)| limit);
         let (limit, skip): (usize, usize) = (limit.parse().unwrap_or(usize::MAX), skip.parse().unwrap());
         let inside = if self.ignores_bounds { &self.rows } else { &inside };
         let inside = &inside[skip.min(inside.len())..];
