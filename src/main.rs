@@ -23,6 +23,38 @@ enum Command {
     Serve(ServeArguments),
     /// Prints the book at a moment.
     Book(BookArgs),
+    /// Lists or clears the imported files that are kept.
+    Cache(CacheArguments),
+}
+
+#[derive(Debug, Args)]
+struct CacheArguments {
+    #[command(subcommand)]
+    action: Option<CacheAction>,
+    /// Directory of imported files; without it the user's cache directory.
+    #[arg(long, value_name = "DIR", global = true)]
+    cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum CacheAction {
+    /// Removes entries; without a name all that no running server reads.
+    Clear {
+        /// Tables, or the first digits of ids, as they are listed.
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+    },
+}
+
+/// Lists or clears.
+fn cache(arguments: CacheArguments) -> Result<(), ServeError> {
+    let place = arguments.cache.map_or(CachePlace::User, CachePlace::Dir);
+    let text = match arguments.action {
+        None => server::cache_report(&place)?,
+        Some(CacheAction::Clear { names }) => server::cache_clear(&place, &names)?,
+    };
+    let _ = write!(std::io::stdout(), "{text}");
+    Ok(())
 }
 
 #[derive(Debug, Args)]
@@ -108,6 +140,7 @@ fn main() -> ExitCode {
     };
     let done = match arguments.command {
         Command::Serve(arguments) => runtime.block_on(serve(arguments.open, arguments.config())).map_err(|error| (WRONG_USE, error.to_string())),
+        Command::Cache(arguments) => cache(arguments).map_err(|error| (WRONG_USE, error.to_string())),
         Command::Book(arguments) => runtime.block_on(terminal::book(arguments)).map_err(|failure| (failure.status, failure.message)),
     };
     // A query that computes on must not hold up the end of the process.

@@ -45,7 +45,7 @@ pub mod terminal;
 mod time_column;
 mod upload;
 
-pub use cache::CachePlace;
+pub use cache::{CachePlace, cache_clear, cache_report};
 pub use error::ServeError;
 
 use cache::Cache;

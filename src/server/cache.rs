@@ -1,20 +1,31 @@
 //! The directory of imported files. An entry is named after everything that its content depends on, so a changed file gets a new one.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::ServeError;
 use super::import::counts;
-use super::source::{Format, TableSource};
+use super::source::{Format, InputFile, TableSource};
+
+mod contents;
+
+pub use contents::{cache_clear, cache_report};
 
 /// Raised when the same input would be imported differently.
 const FORMAT_VERSION: u32 = 2;
 
+/// Extension of what is written beside an entry.
+const ENTRY: &str = "json";
+/// Start of the name of a file that is being written; then what names this process.
+const SCRATCH: &str = "unfinished";
 /// Directory of files that were given to the page.
 const UPLOADS: &str = "uploads";
 
@@ -46,8 +57,14 @@ pub(crate) struct Facts {
 /// What is written beside an entry.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
+    /// Of the program that wrote it: [`FORMAT_VERSION`].
+    version: u32,
     /// All that the name was made from: a second table with the same name is told apart by it.
     key: String,
+    /// Name of the table, for people.
+    table: String,
+    /// What it was made from.
+    files: Vec<InputFile>,
     facts: Facts,
 }
 
@@ -56,7 +73,13 @@ struct Entry {
 pub(crate) struct Key {
     name: String,
     text: String,
+    table: String,
+    files: Vec<InputFile>,
 }
+
+/// Held by whoever reads an entry: what is read is not removed by another process.
+#[derive(Debug, Clone)]
+pub(crate) struct InUse(#[expect(dead_code, reason = "it is the lock that counts, which goes with the file")] Arc<File>);
 
 /// The directory.
 #[derive(Debug)]
@@ -101,14 +124,29 @@ impl Cache {
             let mark = if source.time == Some(index) { "*" } else { "" };
             let _ = writeln!(text, "{:?} {}{mark}", field.name(), field.data_type());
         }
-        Key { name: format!("{:032x}", xxh3_128(text.as_bytes())), text }
+        let name = format!("{:032x}", xxh3_128(text.as_bytes()));
+        Key { name, text, table: source.name.clone(), files: source.files.clone() }
     }
 
-    /// What is remembered of an entry; `None` when there is none, or it is of another table.
-    pub(crate) fn facts(&self, key: &Key) -> Option<Facts> {
-        let text = fs::read(self.facts_path(key)).ok()?;
+    /// What is remembered of an entry, which is in use from now on; `None` when there is none, or it is of another table.
+    pub(crate) fn facts(&self, key: &Key) -> Option<(Facts, InUse)> {
+        let mut file = File::open(self.facts_path(key)).ok()?;
+        // A file system without locks has no `tickscope cache clear` on another machine to fear.
+        let _ = file.try_lock_shared();
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).ok()?;
         let entry: Entry = serde_json::from_slice(&text).ok()?;
-        (entry.key == key.text).then_some(entry.facts)
+        // The time of the last use, for `tickscope cache`.
+        let _ = File::options().append(true).open(self.facts_path(key)).and_then(|file| file.set_modified(SystemTime::now()));
+        (entry.key == key.text).then(|| (entry.facts, InUse(Arc::new(file))))
+    }
+
+    /// Waits until no other process imports the same, and keeps others waiting until it is dropped.
+    pub(crate) fn claim(&self, key: &Key) -> Claim {
+        let path = self.dir.join(format!("{}.lock", key.name));
+        // Without locks two processes do the same work twice; each finishes with one rename.
+        let file = File::create(&path).ok().filter(|file| file.lock().is_ok());
+        Claim { path, file }
     }
 
     /// Writes what is known of an entry.
@@ -116,7 +154,8 @@ impl Cache {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn remember(&self, key: &Key, facts: &Facts) -> Result<(), ServeError> {
-        let entry = Entry { key: key.text.clone(), facts: facts.clone() };
+        let Key { text, table, files, .. } = key.clone();
+        let entry = Entry { version: FORMAT_VERSION, key: text, table, files, facts: facts.clone() };
         let text = serde_json::to_vec(&entry).map_err(|error| ServeError::engine("writing the cache", error))?;
         let scratch = self.scratch_file();
         fs::write(&scratch.path, text).map_err(ServeError::file("write", &scratch.path))?;
@@ -162,11 +201,11 @@ impl Cache {
 
     /// A name for a file that is still being written; it goes when it is dropped.
     pub(crate) fn scratch_file(&self) -> Scratch {
-        Scratch { path: self.dir.join(unique("unfinished")) }
+        Scratch { path: self.dir.join(unique(SCRATCH)) }
     }
 
     fn facts_path(&self, key: &Key) -> PathBuf {
-        self.dir.join(format!("{}.json", key.name))
+        self.dir.join(format!("{}.{ENTRY}", key.name))
     }
 }
 
@@ -203,10 +242,26 @@ impl Drop for Scratch {
     }
 }
 
-/// A name that no other process and no other call makes.
+/// The right to import an entry.
+pub(crate) struct Claim {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            // Whoever waits has the same file open and finds the import done.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A name that no other process and no other call makes: of containers that share a directory, each may be process 1.
 fn unique(stem: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{stem}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    static STARTED: LazyLock<u128> = LazyLock::new(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos()));
+    format!("{stem}-{}-{:x}-{}", std::process::id(), *STARTED, COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 #[cfg(test)]
@@ -222,9 +277,9 @@ mod tests {
         fs::write(scratch.path(), b"x").unwrap();
         let path = cache.keep(scratch, &cache.key(&source), &facts).unwrap();
         assert!(path.is_file());
-        assert_eq!(cache.facts(&cache.key(&source)), Some(facts));
+        assert_eq!(cache.facts(&cache.key(&source)).unwrap().0, facts);
         source.time = None;
-        assert_eq!(cache.facts(&cache.key(&source)), None);
+        assert!(cache.facts(&cache.key(&source)).is_none());
         let dir = cache.dir.clone();
         drop(cache);
         assert!(!dir.exists());

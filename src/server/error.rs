@@ -67,6 +67,11 @@ pub enum ServeError {
         /// What is wrong.
         problem: String,
     },
+    /// The cache has no entry of that name.
+    NoEntry {
+        /// Which.
+        problem: String,
+    },
     /// The engine failed.
     Engine {
         /// What was being done.
@@ -117,6 +122,7 @@ impl fmt::Display for ServeError {
                 _ => write!(f, "cannot listen on {address}: {source}"),
             },
             ServeError::NoCache { problem } => write!(f, "no place for imported files: {problem}; name one with --cache DIR or use --no-cache"),
+            ServeError::NoEntry { problem } => f.write_str(problem),
             ServeError::Engine { doing, problem } => write!(f, "{doing} failed: {problem}"),
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cache::{Cache, Facts};
+use super::cache::{Cache, Facts, InUse};
 use super::error::ServeError;
 use super::progress::Progress;
 use super::sort::Sorter;
@@ -28,7 +28,7 @@ pub(crate) use writer::TableWriter;
 pub(crate) const IMPORT_BATCH_ROWS: usize = 128 * 1024;
 
 /// A Parquet file whose rows lie in order, and what is known of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Stored {
     /// The user's own file, or one of the cache.
     pub(crate) path: PathBuf,
@@ -36,18 +36,21 @@ pub(crate) struct Stored {
     pub(crate) facts: Facts,
     /// The rows of each second, for a file of the cache; see [`counts`].
     pub(crate) counts: Option<PathBuf>,
+    /// Keeps it from being removed.
+    pub(crate) in_use: Option<InUse>,
 }
 
 /// What is known without reading rows: an import or a verdict from an earlier run. Cheap enough to be done before serving.
 pub(crate) fn recall(source: &TableSource, cache: &Cache) -> Option<Stored> {
     let key = cache.key(source);
-    let facts = cache.facts(&key)?;
+    let (facts, in_use) = cache.facts(&key)?;
+    let in_use = Some(in_use);
     match facts.in_place {
-        true => Some(Stored { path: source.files.first()?.path.clone(), facts, counts: None }),
+        true => Some(Stored { path: source.files.first()?.path.clone(), facts, counts: None, in_use }),
         false => {
             let path = cache.table_path(&key);
             let counts = counts_of(&path);
-            path.is_file().then_some(Stored { path, facts, counts })
+            path.is_file().then_some(Stored { path, facts, counts, in_use })
         }
     }
 }
@@ -58,12 +61,17 @@ pub(crate) fn recall(source: &TableSource, cache: &Cache) -> Option<Stored> {
 /// The file and record that cannot be read or kept exactly, or that the disk is full.
 pub(crate) fn run(source: &TableSource, cache: &Cache, progress: &Progress, sorter: &Sorter) -> Result<Stored, ServeError> {
     let key = cache.key(source);
+    let _claim = cache.claim(&key);
+    // Another process may have imported it while this one waited.
+    if let Some(stored) = recall(source, cache) {
+        return Ok(stored);
+    }
     if let (Format::Parquet, [file]) = (source.format, source.files.as_slice()) {
         let order = contained(&file.path, || parquet::verify(source, file, progress))?;
         if order.disorder().is_none() {
             let facts = order.facts(true);
             cache.remember(&key, &facts)?;
-            return Ok(Stored { path: file.path.clone(), facts, counts: None });
+            return Ok(Stored { path: file.path.clone(), in_use: cache.facts(&key).map(|(_, in_use)| in_use), facts, counts: None });
         }
         progress.restart();
     }
@@ -83,7 +91,7 @@ pub(crate) fn run(source: &TableSource, cache: &Cache, progress: &Progress, sort
     let path = cache.keep(table, &key, &facts)?;
     progress.finished(facts.rows, started.elapsed());
     let counts = counts_of(&path);
-    Ok(Stored { path, facts, counts })
+    Ok(Stored { path, in_use: cache.facts(&key).map(|(_, in_use)| in_use), facts, counts })
 }
 
 /// The counts beside a file of the cache, where it has them.

@@ -14,6 +14,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Encoding;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use serde::{Deserialize, Serialize};
 
 use super::error::ServeError;
 use super::import::arrow::ArrowReader;
@@ -30,7 +31,7 @@ pub(crate) const ROW_COLUMN: &str = "__row";
 const START_BYTES: usize = 8;
 
 /// A file as it was when the server started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct InputFile {
     /// Absolute.
     pub(crate) path: PathBuf,
@@ -218,7 +219,11 @@ fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-fn input_file(path: &Path) -> Result<InputFile, ServeError> {
+/// A file as it is now.
+///
+/// # Errors
+/// It cannot be read, or is a directory.
+pub(crate) fn input_file(path: &Path) -> Result<InputFile, ServeError> {
     let absolute = path.canonicalize().map_err(ServeError::file("read", path))?;
     let metadata = absolute.metadata().map_err(ServeError::file("read", path))?;
     if metadata.is_dir() {

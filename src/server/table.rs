@@ -26,7 +26,7 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use parquet::arrow::RowNumber;
 
-use super::cache::Facts;
+use super::cache::{Facts, InUse};
 use super::error::ServeError;
 use super::import::{Stored, counts};
 use super::source::ROW_COLUMN;
@@ -47,6 +47,8 @@ pub(crate) struct StoredTable {
     counted: bool,
     /// Rows of each second, where they were counted.
     counts: Option<Arc<StoredTable>>,
+    /// Keeps the files of the cache from being removed.
+    _in_use: Option<InUse>,
 }
 
 impl StoredTable {
@@ -64,7 +66,19 @@ impl StoredTable {
             Some(path) => Some(Arc::new(StoredTable { time: Some(0), ..StoredTable::open_unordered(path, counts::columns(&columns))? })),
             None => None,
         };
-        Ok(StoredTable { path, location, bytes: metadata.len(), modified, schema: Arc::clone(&columns), columns, time, facts, counted: true, counts })
+        Ok(StoredTable {
+            path,
+            location,
+            bytes: metadata.len(),
+            modified,
+            schema: Arc::clone(&columns),
+            columns,
+            time,
+            facts,
+            counted: true,
+            counts,
+            _in_use: stored.in_use.clone(),
+        })
     }
 
     /// A table over a file of which nothing is known: rows come as stored, in no declared order.
@@ -73,7 +87,7 @@ impl StoredTable {
     /// The file is gone.
     pub(crate) fn open_unordered(path: &Path, columns: SchemaRef) -> std::result::Result<StoredTable, ServeError> {
         let facts = Facts { in_place: false, rows: 0, first: None, last: None };
-        let table = StoredTable::open(&Stored { path: path.to_owned(), facts, counts: None }, columns, None)?;
+        let table = StoredTable::open(&Stored { path: path.to_owned(), facts, counts: None, in_use: None }, columns, None)?;
         Ok(StoredTable { counted: false, ..table })
     }
 

@@ -92,3 +92,40 @@ async fn a_table_without_times_is_served_beside_one_with_and_says_why_it_has_no_
     assert_eq!(longs(&client.rows("SELECT n FROM codes").await.unwrap(), "n"), [7, 5]);
     assert_eq!(nanos(&client.rows("SELECT ts FROM ticks").await.unwrap(), "ts"), [1, 2]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cache_is_listed_and_cleared_but_for_what_a_server_reads() {
+    let folder = Folder::new();
+    let (sorted, unsorted) = (folder.file("sorted.parquet"), folder.file("unsorted.parquet"));
+    write(&sorted, &[numbered(&[1, 2], &[0, 1])]);
+    write(&unsorted, &[numbered(&[3, 2, 1], &[0, 1, 2])]);
+    let place = CachePlace::Dir(folder.file("cache"));
+    let report = || server::cache_report(&place).unwrap();
+    assert!(report().contains("nothing is kept here"));
+    // Two servers import the same at once, and both have it.
+    let mut other = config(std::slice::from_ref(&unsorted));
+    other.cache = place.clone();
+    let (one, two) = tokio::join!(serve(other.clone()), serve(other.clone()));
+    for running in [&one, &two] {
+        assert_eq!(longs(&Client::connect(running).await.rows("SELECT n FROM unsorted").await.unwrap(), "n"), [2, 1, 0]);
+    }
+    other.files = vec![sorted.clone()];
+    serve(other).await.stop().await;
+    let listed = report();
+    assert!(listed.contains("unsorted.parquet\n") && listed.contains("sorted.parquet (in order, read where it is)"), "{listed}");
+    assert!(!listed.contains("stale"), "{listed}");
+    // What is read stays, by name and in all; what is not goes.
+    assert_eq!(server::cache_clear(&place, &["unsorted".to_owned()]).unwrap(), "0 entries removed, 0 B freed\n1 kept: a running server reads them\n");
+    let cleared = server::cache_clear(&place, &[]).unwrap();
+    assert!(cleared.starts_with("1 entries removed") && cleared.contains("1 kept"), "{cleared}");
+    assert_eq!(longs(&Client::connect(&one).await.rows("SELECT n FROM unsorted").await.unwrap(), "n"), [2, 1, 0]);
+    assert!(server::cache_clear(&place, &["nothing".to_owned()]).unwrap_err().to_string().contains("is named nothing"));
+    tokio::join!(one.stop(), two.stop());
+    write(&unsorted, &[numbered(&[3, 2, 1, 0], &[0, 1, 2, 3])]);
+    assert!(report().contains("unsorted.parquet (stale: changed since)"), "{}", report());
+    std::fs::remove_file(&unsorted).unwrap();
+    assert!(report().contains("unsorted.parquet (stale: deleted)"), "{}", report());
+    assert!(server::cache_clear(&place, &["unsorted".to_owned()]).unwrap().starts_with("1 entries removed"));
+    assert!(report().contains("nothing is kept here"));
+    assert_eq!(std::fs::read_dir(folder.file("cache")).unwrap().count(), 0);
+}
