@@ -4,8 +4,8 @@
 //! [`Book::end_group`] only: inside an event group it may be crossed without being wrong. It knows no Arrow and no wall time.
 #![deny(clippy::float_arithmetic)]
 
-use crate::market::{BookKind, Change, Event, OrderChange};
-use crate::units::{Price, Scale, Side, Size, UnixNanos};
+use crate::market::{BookKind, Change, Event, LevelChange, OrderChange, Trade};
+use crate::units::{Aggressor, Price, Scale, Side, Size, UnixNanos};
 
 mod checkpoint;
 mod depth;
@@ -179,14 +179,11 @@ impl Book {
         match (&mut self.body, event.change) {
             (Body::Orders(book), change) => {
                 let order = match change {
-                    Change::Depth { .. } => return Err(BookError::WrongKind { book: BookKind::L3, event: "levels" }),
-                    Change::Order(order) => Some(lift_order(order, lift)?),
-                    Change::Clear | Change::Nothing | Change::Trade(_) => None,
+                    Change::Depth { .. } | Change::Level(_) => return Err(BookError::WrongKind { book: BookKind::L3, event: "levels" }),
+                    Change::Order(order) | Change::Executed { order, .. } => Some(lift_order(order, lift)?),
+                    Change::Clear | Change::Nothing | Change::Trade(_) | Change::Close(_) => None,
                 };
-                let trade = match change {
-                    Change::Trade(trade) => Some(BookTrade::new(trade, event.time, lift)?),
-                    _ => None,
-                };
+                let trade = last_trade(change, event.time, lift)?;
                 if clears {
                     if event.flags.snapshot() && self.state.comparable(book.orders()) {
                         self.state.before_snapshot = Some(book.fingerprint(self.price_scale, self.size_scale));
@@ -209,21 +206,41 @@ impl Book {
                     self.state.stale = true;
                 }
             }
-            (Body::Depth(book), Change::Depth { row, trade }) => {
-                let trade = trade.map(|trade| BookTrade::new(trade, event.time, lift)).transpose()?;
-                book.check(row, lift)?;
+            (Body::Depth(book), change) => {
+                let trade = last_trade(change, event.time, lift)?;
+                let level = match change {
+                    Change::Order(_) | Change::Executed { .. } => return Err(BookError::WrongKind { book: book.kind(), event: "orders" }),
+                    Change::Depth { row, .. } => {
+                        book.check(row, lift)?;
+                        None
+                    }
+                    Change::Level(level) => Some(lift_level(level, lift)?),
+                    Change::Clear | Change::Trade(_) | Change::Close(_) | Change::Nothing => None,
+                };
                 if !self.group_open {
                     book.journal.open(was);
                 }
-                book.replace(row, lift);
-                // The row is the whole book, so it is as good as the row says.
-                self.state.start_whole();
-                self.state.stale = event.flags.maybe_bad_book();
+                if clears {
+                    if event.starts_book && self.state.comparable(book.entries()) {
+                        self.state.before_snapshot = Some(book.digest(self.price_scale, self.size_scale));
+                    }
+                    book.clear();
+                    self.state.start_whole();
+                }
+                if let Change::Depth { row, .. } = change {
+                    book.replace(row, lift);
+                    // The row is the whole book, so it is as good as the row says.
+                    self.state.start_whole();
+                    self.state.stale = event.flags.maybe_bad_book();
+                }
+                if let Some(level) = level {
+                    self.state.start_partial(event.time);
+                    book.change(level, &mut self.state.findings);
+                }
                 if let Some(trade) = trade {
                     self.state.last_trade = Some(trade);
                 }
             }
-            (Body::Depth(_), _) => return Err(BookError::WrongKind { book: self.kind(), event: "orders" }),
         }
         if event.flags.maybe_bad_book() {
             self.state.findings.maybe_bad += 1;
@@ -240,8 +257,12 @@ impl Book {
             return report;
         }
         self.group_open = false;
-        if let (Some(before), Body::Orders(book)) = (self.state.before_snapshot.take(), &self.body) {
-            report.snapshot_differs = before != book.fingerprint(self.price_scale, self.size_scale);
+        if let Some(before) = self.state.before_snapshot.take() {
+            let now = match &self.body {
+                Body::Orders(book) => book.fingerprint(self.price_scale, self.size_scale),
+                Body::Depth(book) => book.digest(self.price_scale, self.size_scale),
+            };
+            report.snapshot_differs = before != now;
         }
         let findings = &mut self.state.findings;
         findings.crossed += u64::from(report.crossed);
@@ -275,7 +296,7 @@ impl Book {
             out.clear();
             match &self.body {
                 Body::Orders(book) => out.extend(book.levels(side).take(levels)),
-                Body::Depth(book) => out.extend(book.levels(side).iter().take(levels)),
+                Body::Depth(book) => out.extend(book.levels(side).take(levels)),
             }
         }
     }
@@ -285,7 +306,7 @@ impl Book {
     pub fn best(&self) -> TopOfBook {
         let best = |side| match &self.body {
             Body::Orders(book) => book.levels(side).next(),
-            Body::Depth(book) => book.levels(side).first().copied(),
+            Body::Depth(book) => book.levels(side).next().copied(),
         };
         TopOfBook { bid: best(Side::Bid), ask: best(Side::Ask) }
     }
@@ -313,7 +334,7 @@ impl Book {
     pub fn entries(&self) -> usize {
         match &self.body {
             Body::Orders(book) => book.orders(),
-            Body::Depth(book) => book.levels(Side::Bid).len() + book.levels(Side::Ask).len(),
+            Body::Depth(book) => book.entries(),
         }
     }
 
@@ -401,6 +422,22 @@ impl Book {
         self.rescale(price_scale, size_scale)?;
         Ok(Lift { price: factor(price_scale, self.price_scale)?, size: factor(size_scale, self.size_scale)? })
     }
+}
+
+/// The price last known through an event.
+fn last_trade(change: Change<'_>, time: UnixNanos, lift: Lift) -> Result<Option<BookTrade>, BookError> {
+    let trade = match change {
+        Change::Trade(trade) | Change::Executed { trade, .. } => trade,
+        Change::Depth { trade: Some(trade), .. } => trade,
+        Change::Close(price) => Trade { price, size: Size(0), aggressor: Aggressor::None },
+        _ => return Ok(None),
+    };
+    BookTrade::new(trade, time, lift).map(Some)
+}
+
+fn lift_level(level: LevelChange, lift: Lift) -> Result<LevelChange, BookError> {
+    let price = level.price.map(|price| lift.price(price)).transpose()?;
+    Ok(LevelChange { price, size: level.size.map(|size| lift.size(size)).transpose()?, ..level })
 }
 
 /// What a number at `from` is multiplied with to be at `to`, which is not smaller.

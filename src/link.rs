@@ -310,9 +310,11 @@ pub struct Tie {
 pub struct BindingInfo {
     /// Name of the layout: "MBO", "MBP-10", …; empty when there is none.
     pub name: String,
+    /// What the table tells of the market: `book`, `quotes` (best bid and ask), `trades` or `bars`; empty when there is no layout.
+    pub holds: String,
     /// Role → column.
     pub roles: BTreeMap<String, String>,
-    /// Why the table cannot be shown as a book; null when it can.
+    /// Why the table cannot be read; null when it can.
     pub reason: Option<String>,
 }
 
@@ -508,8 +510,10 @@ pub struct TableInfo {
     pub designated: Option<String>,
     /// Made by tickscope, not by a market.
     pub synthetic: bool,
-    /// Why it cannot be opened as a book.
+    /// Why it cannot be opened.
     pub reason: Option<String>,
+    /// What it tells of the market, as in [`BindingInfo::holds`]; empty while its columns were not looked at.
+    pub holds: String,
     /// Its busiest instruments, once [`Command::Browse`] has asked for them.
     pub instruments: Vec<InstrumentInfo>,
 }
@@ -569,7 +573,7 @@ pub enum Command {
     Reconnect,
 }
 
-/// What to open; what is not given is chosen: the default store, its first table with a book, the busiest instrument, the last
+/// What to open; what is not given is chosen: the default store, its first table with a book (else the first that can be read), the busiest instrument, the last
 /// day with data.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]

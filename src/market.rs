@@ -15,8 +15,8 @@ mod numbers;
 mod tests;
 mod words;
 
-pub use binding::{Anchor, Binding, ColumnDecl, NoBinding, TradeRows};
+pub use binding::{Anchor, Binding, ColumnDecl, Holds, NoBinding, TradeRows, Value};
 pub use chunk::Chunk;
 pub use error::{MarketError, NumberFault};
-pub use event::{BookKind, Change, DepthLevel, DepthRow, Event, Flags, OrderAction, OrderChange, RowMark, Trade};
+pub use event::{BookKind, Change, DepthLevel, DepthRow, Event, Flags, LevelChange, OrderAction, OrderChange, RowMark, Trade};
 pub use feed::Feed;

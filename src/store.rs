@@ -3,6 +3,7 @@
 //!
 //! It knows columns, times and limits; it does not know who shows them.
 
+use crate::market::Value;
 use crate::units::{Decimal, UnixNanos};
 
 pub mod answers;
@@ -51,6 +52,13 @@ pub enum AnchorRows {
         /// Column of the flags.
         flags: Option<String>,
     },
+    /// Rows in which a column has one of the values: they mark a snapshot.
+    Marked {
+        /// Column of the mark.
+        column: String,
+        /// What marks.
+        values: Vec<Value>,
+    },
     /// Any row that ends an event group: each carries the whole book.
     GroupEnds {
         /// Column of the flags; without one every row ends a group.
@@ -62,7 +70,7 @@ pub enum AnchorRows {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trades {
     /// Column of the action and the words that say trade; without one every row is a trade.
-    pub action: Option<(String, Vec<String>)>,
+    pub action: Option<(String, Vec<Value>)>,
     /// Column of the price: a trade without one is none.
     pub price: String,
     /// Only trades of at least a size.
@@ -89,6 +97,8 @@ pub enum SizeForm {
     Decimal,
     /// DOUBLE; the size written beside it has at most 15 digits, which a double tells apart.
     Double,
+    /// FLOAT; the size written beside it has at most 6 digits, which a float tells apart.
+    Float,
 }
 
 /// A table, the instrument looked at, and which of its rows.

@@ -10,7 +10,7 @@ mod decimal;
 mod floats;
 mod time;
 pub use decimal::{Decimal, DecimalError};
-pub use floats::Floats;
+pub use floats::{Floats, Shortest};
 pub use time::{NANOS_PER_DAY, TimeError, iso, parse_time};
 
 /// Nanoseconds since 1970-01-01T00:00:00 UTC.

@@ -33,7 +33,7 @@ impl Random {
 
 fn order_event(random: &mut Random, time: i64, snapshot: bool) -> Event<'static> {
     let roll = random.below(1_000);
-    let action = random.of(&[OrderAction::Add, OrderAction::Add, OrderAction::Cancel, OrderAction::Modify]);
+    let action = random.of(&[OrderAction::Add, OrderAction::Add, OrderAction::Cancel, OrderAction::Modify, OrderAction::Delete]);
     // Few ids and few prices, so that orders meet: duplicates, unknown ids, shared levels, negative and zero prices.
     let order = OrderChange {
         action: if snapshot { OrderAction::Add } else { action },
@@ -53,6 +53,7 @@ fn order_event(random: &mut Random, time: i64, snapshot: bool) -> Event<'static>
         100..130 => Change::Trade(trade),
         130..150 => Change::Nothing,
         150..153 if !snapshot => Change::Clear,
+        153..200 if !snapshot => Change::Executed { order: OrderChange { action: OrderAction::Cancel, ..order }, trade },
         _ => Change::Order(order),
     };
     let flags = Flags(if snapshot { flags | Flags::SNAPSHOT } else { flags });

@@ -213,10 +213,12 @@ impl Reader<'_> {
     fn depth(&mut self, kind: BookKind) -> Result<DepthBook, CheckpointError> {
         let mut book = DepthBook::new(kind);
         for side in [Side::Bid, Side::Ask] {
+            let mut levels = Vec::new();
             for _ in 0..self.u32()? {
                 let (price, size, count) = (Price(self.i64()?), i128::from_le_bytes(self.array()?), self.u32()?);
-                book.restore(side, BookLevel { price, size, count: (count != u32::MAX).then_some(count) });
+                levels.push(BookLevel { price, size, count: (count != u32::MAX).then_some(count) });
             }
+            book.restore(side, levels);
         }
         Ok(book)
     }

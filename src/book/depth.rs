@@ -1,17 +1,25 @@
-//! L1 and L2 books of feeds whose rows carry the whole book: a row replaces what was there.
+//! L1 and L2 books of feeds that send levels: the whole book in a row, which replaces what was there, or one level a row.
+//!
+//! Each side lies worst level first, so that what comes and goes at the best prices moves few others.
 
 use super::digest::Digest;
 use super::journal::Journal;
-use super::state::State;
+use super::state::{Findings, State};
 use super::{BookError, BookLevel, Lift};
-use crate::market::{BookKind, DepthLevel, DepthRow};
+use crate::market::{BookKind, DepthLevel, DepthRow, LevelChange};
 use crate::units::{Price, Scale, Side};
 
-/// The row before: its levels, bids then asks, best first, and behind them how many there are.
+/// How a change is taken back.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Undo {
+    /// A level of the book before: bids then asks, each worst first.
     Level(BookLevel),
+    /// Behind those levels: how many there are.
     Row { bids: u32, asks: u32, kind: BookKind },
+    /// The level was this.
+    Was { side: Side, level: BookLevel },
+    /// There was no level at the price.
+    WasNot { side: Side, price: Price },
 }
 
 #[derive(Debug, Clone)]
@@ -31,11 +39,16 @@ impl DepthBook {
         self.kind
     }
 
-    pub(super) fn levels(&self, side: Side) -> &[BookLevel] {
+    /// Best first.
+    pub(super) fn levels(&self, side: Side) -> impl ExactSizeIterator<Item = &BookLevel> {
         match side {
-            Side::Bid => &self.bids,
-            Side::Ask => &self.asks,
+            Side::Bid => self.bids.iter().rev(),
+            Side::Ask => self.asks.iter().rev(),
         }
+    }
+
+    pub(super) fn entries(&self) -> usize {
+        self.bids.len() + self.asks.len()
     }
 
     /// Whether every number of a row fits.
@@ -50,29 +63,90 @@ impl DepthBook {
         })
     }
 
-    /// Replaces the book; the row was checked.
-    pub(super) fn replace(&mut self, row: &DepthRow, lift: Lift) {
+    /// Writes down the whole book, so that what replaces it can be taken back.
+    fn remember(&mut self) {
         for level in self.bids.iter().chain(&self.asks) {
             self.journal.push(Undo::Level(*level));
         }
         self.journal.push(Undo::Row { bids: self.bids.len() as u32, asks: self.asks.len() as u32, kind: self.kind });
+    }
+
+    /// Replaces the book; the row was checked.
+    pub(super) fn replace(&mut self, row: &DepthRow, lift: Lift) {
+        self.remember();
         let lifted = |level: &DepthLevel| BookLevel {
             price: Price(level.price.0.saturating_mul(lift.price)),
             size: i128::from(level.size.0) * i128::from(lift.size),
             count: level.count,
         };
         self.bids.clear();
-        self.bids.extend(row.bids.iter().map(lifted));
+        self.bids.extend(row.bids.iter().rev().map(lifted));
         self.asks.clear();
-        self.asks.extend(row.asks.iter().map(lifted));
+        self.asks.extend(row.asks.iter().rev().map(lifted));
         self.kind = if row.capacity <= 1 { BookKind::L1 } else { BookKind::L2 };
+    }
+
+    /// Forgets every level.
+    pub(super) fn clear(&mut self) {
+        self.remember();
+        self.bids.clear();
+        self.asks.clear();
+    }
+
+    /// Gives one level its new size. One that goes without being there is nothing remarkable: feeds take away levels that came from
+    /// below their depth.
+    pub(super) fn change(&mut self, level: LevelChange, findings: &mut Findings) {
+        let LevelChange { side: Some(side), price: Some(price), size: Some(size) } = level else {
+            findings.malformed_orders += 1;
+            return;
+        };
+        if size.0 < 0 {
+            findings.malformed_orders += 1;
+            return;
+        }
+        let new = (size.0 > 0).then_some(BookLevel { price, size: i128::from(size.0), count: None });
+        match self.set(side, price, new) {
+            Some(level) => self.journal.push(Undo::Was { side, level }),
+            None if new.is_some() => self.journal.push(Undo::WasNot { side, price }),
+            None => {}
+        }
+    }
+
+    /// Puts a level in its place, or takes it out; gives back what was there.
+    fn set(&mut self, side: Side, price: Price, new: Option<BookLevel>) -> Option<BookLevel> {
+        let levels = if side == Side::Bid { &mut self.bids } else { &mut self.asks };
+        let place = levels.binary_search_by(|level| match side {
+            Side::Bid => level.price.cmp(&price),
+            Side::Ask => price.cmp(&level.price),
+        });
+        match (place, new) {
+            (Ok(at), Some(new)) => Some(std::mem::replace(&mut levels[at], new)),
+            (Ok(at), None) => Some(levels.remove(at)),
+            (Err(at), Some(new)) => {
+                levels.insert(at, new);
+                None
+            }
+            (Err(_), None) => None,
+        }
     }
 
     /// Takes back the newest group.
     pub(super) fn undo(&mut self) -> Option<State> {
         let (state, mut ops) = self.journal.take_group()?;
         while ops > 0 {
-            let Undo::Row { bids, asks, kind } = self.journal.pop()? else { return None };
+            ops = ops.saturating_sub(1);
+            let (bids, asks, kind) = match self.journal.pop()? {
+                Undo::Row { bids, asks, kind } => (bids, asks, kind),
+                Undo::Was { side, level } => {
+                    self.set(side, level.price, Some(level));
+                    continue;
+                }
+                Undo::WasNot { side, price } => {
+                    self.set(side, price, None);
+                    continue;
+                }
+                Undo::Level(_) => return None,
+            };
             self.kind = kind;
             for (side, count) in [(&mut self.asks, asks), (&mut self.bids, bids)] {
                 side.clear();
@@ -83,24 +157,25 @@ impl DepthBook {
                 }
                 side.reverse();
             }
-            ops = ops.saturating_sub(1 + bids + asks);
+            ops = ops.saturating_sub(bids + asks);
         }
         Some(state)
     }
 
-    /// Takes the levels of a checkpoint.
-    pub(super) fn restore(&mut self, side: Side, level: BookLevel) {
+    /// Takes the levels of a checkpoint, best first.
+    pub(super) fn restore(&mut self, side: Side, mut levels: Vec<BookLevel>) {
+        levels.reverse();
         match side {
-            Side::Bid => self.bids.push(level),
-            Side::Ask => self.asks.push(level),
+            Side::Bid => self.bids = levels,
+            Side::Ask => self.asks = levels,
         }
     }
 
     pub(super) fn digest(&self, price_scale: Scale, size_scale: Scale) -> u64 {
         let mut digest = Digest::new(self.kind, price_scale, size_scale);
-        self.bids.iter().for_each(|level| digest.level(level));
+        self.levels(Side::Bid).for_each(|level| digest.level(level));
         digest.asks();
-        self.asks.iter().for_each(|level| digest.level(level));
+        self.levels(Side::Ask).for_each(|level| digest.level(level));
         digest.finish()
     }
 

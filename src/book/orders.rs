@@ -155,7 +155,8 @@ impl OrderBook {
                 let left = self.nodes.cells[slot as usize].size.saturating_sub(order.size.0);
                 if left > 0 { self.resize(slot, left) } else { self.remove(slot) }
             }
-            (OrderAction::Cancel, None) => findings.unknown_orders += 1,
+            (OrderAction::Delete, Some(slot)) => self.remove(slot),
+            (OrderAction::Cancel | OrderAction::Delete, None) => findings.unknown_orders += 1,
             (OrderAction::Modify, Some(slot)) => self.modify(slot, order),
             (OrderAction::Modify, None) => {
                 findings.unknown_orders += 1;
@@ -201,14 +202,14 @@ impl OrderBook {
             findings.malformed_orders += 1;
             return;
         };
-        if order.action == OrderAction::Cancel {
+        if matches!(order.action, OrderAction::Cancel | OrderAction::Delete) {
             let level = order.price.and_then(|price| self.ladder(side).get(price));
             let head = level.map(|level| self.levels.cells[level as usize].head);
             match head.filter(|slot| self.nodes.cells[*slot as usize].aggregate) {
                 None => findings.unknown_orders += 1,
                 Some(slot) => {
                     let left = self.nodes.cells[slot as usize].size.saturating_sub(order.size.0);
-                    if left > 0 { self.resize(slot, left) } else { self.remove(slot) }
+                    if left > 0 && order.action == OrderAction::Cancel { self.resize(slot, left) } else { self.remove(slot) }
                 }
             }
             return;

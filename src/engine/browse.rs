@@ -104,6 +104,7 @@ impl Engine {
                 return self.browsed_one();
             }
         };
+        table.holds = binding.holds.name().to_owned();
         let key: Vec<_> = [&binding.symbol, &binding.publisher, &binding.instrument].into_iter().flatten().cloned().collect();
         if key.is_empty() {
             table.instruments = vec![InstrumentInfo { symbol: name.to_owned(), rows: table.rows.unwrap_or(0), ..InstrumentInfo::default() }];

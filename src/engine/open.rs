@@ -1,7 +1,7 @@
 //! Opening a place: store, table, binding, instrument, range, and the first moment. What the user did not choose is chosen.
 //!
 //! ```text
-//!   connect ▶ tables ▶ columns (of one table after the other until one has a book) ▶ instruments ▶ bounds ▶ range ▶ seek
+//!   connect ▶ tables ▶ columns (of one table after the other until one has a book; else the first that can be read) ▶ instruments ▶ bounds ▶ range ▶ seek
 //! ```
 
 use arrow_array::RecordBatch;
@@ -59,6 +59,10 @@ pub(super) struct Opening {
     pub(super) answers: Vec<u32>,
     /// Tables not tried yet, the next one last.
     candidates: Vec<TableInfo>,
+    /// The first one that can be read and holds no book: it is opened when none does.
+    bookless: Option<TableInfo>,
+    /// What is tried now is opened, whatever it holds.
+    settled: bool,
     table: Option<TableInfo>,
     binding: Option<Binding>,
     time: Option<TimeColumn>,
@@ -120,6 +124,8 @@ impl Engine {
             open,
             answers: waiting,
             candidates: Vec::new(),
+            bookless: None,
+            settled: false,
             table: None,
             binding: None,
             time: None,
@@ -252,6 +258,7 @@ impl Engine {
         for table in &mut self.catalogue.tables {
             if let Some(old) = known.iter().find(|old| old.name == table.name && old.designated == table.designated) {
                 table.reason = table.reason.take().or(old.reason.clone());
+                table.holds.clone_from(&old.holds);
                 table.instruments.clone_from(&old.instruments);
             }
         }
@@ -266,7 +273,7 @@ impl Engine {
         match opening.open.table.clone() {
             Some(name) => match self.catalogue.tables.iter().find(|table| table.name == name) {
                 Some(_) if importing(self.store.as_ref(), &name) => return self.still_importing(&name),
-                Some(table) => opening.candidates = vec![table.clone()],
+                Some(table) => (opening.candidates, opening.settled) = (vec![table.clone()], true),
                 None => {
                     let known = self.catalogue.tables.iter().map(|table| table.name.as_str()).take(10).collect::<Vec<_>>().join(", ");
                     let what = format!("There is no table {name} in the store; it has: {known}");
@@ -288,6 +295,10 @@ impl Engine {
 
     fn next_candidate(&mut self) {
         let Some(opening) = &mut self.opening else { return };
+        if opening.candidates.is_empty() {
+            opening.settled = true;
+            opening.candidates.extend(opening.bookless.take());
+        }
         let Some(table) = opening.candidates.pop() else {
             let importing: Vec<_> = self
                 .store
@@ -301,7 +312,7 @@ impl Engine {
                 (false, _) => self.still_importing(&importing.join(", ")),
                 (true, true) => self.give_up("table", "The store holds no table".to_owned(), "Choose another store, or serve a file"),
                 (true, false) => {
-                    self.give_up("binding", format!("No table of the store holds a book: {reasons}"), "Choose another store, or serve another file")
+                    self.give_up("binding", format!("No table of the store can be read: {reasons}"), "Choose another store, or serve another file")
                 }
             };
         };
@@ -322,11 +333,18 @@ impl Engine {
                     listed.reason = Some(reason.clone());
                 }
                 if opening.open.table.is_some() {
-                    return self.give_up("binding", reason, "Choose a table with a book");
+                    return self.give_up("binding", reason, "Choose another table");
                 }
                 return self.next_candidate();
             }
         };
+        if let Some(listed) = self.catalogue.tables.iter_mut().find(|listed| listed.name == table.name) {
+            listed.holds = binding.holds.name().to_owned();
+        }
+        if !opening.settled && !binding.holds.has_book() {
+            opening.bookless.get_or_insert(table);
+            return self.next_candidate();
+        }
         let kind_of_column = |name: &String| columns.iter().find(|column| column.name == *name).map(|column| column.kind.clone());
         opening.size_kind = binding.roles.get("size").and_then(kind_of_column).unwrap_or_default();
         let dimensions = |kind: &str| u8::try_from(kind.matches("[]").count()).unwrap_or(u8::MAX);
@@ -522,14 +540,15 @@ impl Engine {
         Some(BindingInfo { reason: Some(error.what.clone()), ..BindingInfo::default() })
     }
 
-    /// Which rows a book can begin at, in the open table.
-    pub(super) fn anchor_rows(&self) -> AnchorRows {
-        let flags = |binding: &Binding| binding.roles.get("flags").cloned();
-        match self.opened.as_ref().map(|opened| (&opened.binding, &opened.binding.anchor)) {
-            Some((_, Anchor::MboSnapshot { action, flags })) => AnchorRows::Snapshots { action: action.clone(), flags: flags.clone() },
-            Some((binding, Anchor::LastRow)) => AnchorRows::GroupEnds { flags: flags(binding) },
+    /// Which rows a book can begin at, in the open table; `None` when none says what the whole book is.
+    pub(super) fn anchor_rows(&self) -> Option<AnchorRows> {
+        Some(match self.opened.as_ref().map(|opened| &opened.binding.anchor) {
+            Some(Anchor::MboSnapshot { action, flags }) => AnchorRows::Snapshots { action: action.clone(), flags: flags.clone() },
+            Some(Anchor::Marked { column, values }) => AnchorRows::Marked { column: column.clone(), values: values.clone() },
+            Some(Anchor::LastRow { flags }) => AnchorRows::GroupEnds { flags: flags.clone() },
             None => AnchorRows::GroupEnds { flags: None },
-        }
+            Some(Anchor::Never) => return None,
+        })
     }
 
     /// After a failure everything that was open can be opened again.

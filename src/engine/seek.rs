@@ -169,6 +169,7 @@ impl Engine {
         let (rows, floor) = (self.anchor_rows(), self.range_start_less(ANCHOR_REACH_NANOS));
         let (Some(seek), Some(opened)) = (&mut self.seek, &self.opened) else { return };
         seek.stage = Stage::Anchor;
+        let Some(rows) = rows else { return self.got_anchor(None) };
         let query = Query::Anchor { place: opened.place.clone(), rows, from: floor, to: seek.anchor_before };
         self.ask(Task::Anchor, &query);
     }

@@ -24,6 +24,8 @@ const PAGES: usize = 16;
 const MAX_TIES: u64 = 65_536;
 /// Digits that a double tells apart.
 const DOUBLE_DIGITS: u128 = 1_000_000_000_000_000;
+/// Digits that a float tells apart.
+const FLOAT_DIGITS: u128 = 1_000_000;
 
 /// A smallest size.
 type Least = Decimal;
@@ -159,24 +161,32 @@ impl Engine {
     /// The place narrowed to trades: all of them, or those that pass the filter.
     fn trades_place(&self, filtered: bool) -> Result<store::Place, String> {
         let opened = self.opened.as_ref().ok_or("nothing is open")?;
-        let TradeRows::Where { column, words, price, size } = opened.binding.trade_rows() else {
-            return Err("The table reports no trades".to_owned());
+        let (action, price, size) = match opened.binding.trade_rows() {
+            TradeRows::None => return Err("The table reports no trades".to_owned()),
+            TradeRows::All { price, size } => (None, price, size),
+            TradeRows::Where { column, words, price, size } => (Some((column, words)), price, size),
         };
         let least = match self.tape.least.filter(|_| filtered) {
             None => None,
             Some(least) => {
                 let form = match opened.size_kind.to_ascii_uppercase().split('(').next() {
-                    Some("DOUBLE" | "FLOAT") => SizeForm::Double,
+                    Some("DOUBLE") => SizeForm::Double,
+                    Some("FLOAT") => SizeForm::Float,
                     Some("DECIMAL") => SizeForm::Decimal,
                     _ => SizeForm::Whole,
                 };
-                if form == SizeForm::Double && least.mantissa().unsigned_abs() >= DOUBLE_DIGITS {
-                    return Err(format!("The smallest size {least} has more digits than the DOUBLE column {size} tells apart"));
+                let told_apart = match form {
+                    SizeForm::Double => DOUBLE_DIGITS,
+                    SizeForm::Float => FLOAT_DIGITS,
+                    SizeForm::Whole | SizeForm::Decimal => u128::MAX,
+                };
+                if least.mantissa().unsigned_abs() >= told_apart {
+                    return Err(format!("The smallest size {least} has more digits than the column {size} tells apart"));
                 }
                 Some(store::Least { column: size, form, size: least })
             }
         };
-        let trades = store::Trades { action: Some((column, words)), price, least };
+        let trades = store::Trades { action, price, least };
         Ok(store::Place { trades: Some(trades), ..opened.place.clone() })
     }
 

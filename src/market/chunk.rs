@@ -3,11 +3,12 @@
 use arrow_array::RecordBatch;
 use arrow_buffer::ScalarBuffer;
 
-use super::event::{Change, DepthRow, Event, Flags, OrderAction, OrderChange, RowMark, Trade};
+use super::binding::Groups;
+use super::event::{Change, DepthRow, Event, Flags, LevelChange, OrderAction, OrderChange, RowMark, Trade};
 use super::levels::Levels;
 use super::numbers::Integers;
 use super::words::{Action, Words};
-use crate::units::{Price, Scale, Size, UnixNanos};
+use crate::units::{Aggressor, Price, Scale, Size, UnixNanos};
 
 /// A record batch, read by a [`super::Feed`]. Rows count from 0.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub struct Chunk {
     pub(super) sides: Option<Vec<u8>>,
     pub(super) price: Option<Integers>,
     pub(super) size: Option<Integers>,
+    pub(super) groups: Groups,
     pub(super) body: Body,
     pub(super) price_scale: Scale,
     pub(super) size_scale: Scale,
@@ -29,8 +31,16 @@ pub struct Chunk {
 
 #[derive(Debug)]
 pub(super) enum Body {
-    Orders { ids: Integers },
+    Orders {
+        ids: Integers,
+    },
     Depth(Levels),
+    /// Level changes; a byte of 1 marks the rows of a snapshot.
+    Changes {
+        snapshots: Option<Vec<u8>>,
+    },
+    Trades,
+    Bars,
 }
 
 impl Chunk {
@@ -67,12 +77,12 @@ impl Chunk {
         self.size_scale
     }
 
-    /// The most levels a side that a row has room for; `None` for a feed of orders.
+    /// The most levels a side that a row has room for; `None` where rows are no whole books.
     #[must_use]
     pub fn depth(&self) -> Option<u32> {
         match &self.body {
-            Body::Orders { .. } => None,
             Body::Depth(levels) => Some(levels.depth()),
+            Body::Orders { .. } | Body::Changes { .. } | Body::Trades | Body::Bars => None,
         }
     }
 
@@ -103,8 +113,39 @@ impl Chunk {
     /// When there is no such row, as for a slice.
     #[must_use]
     pub fn mark(&self, row: usize) -> RowMark {
-        let flags = self.flags(row);
-        RowMark { time: self.time(row), venue_time: self.venue_time(row), snapshot: flags.snapshot(), last: self.flags.is_none() || flags.last() }
+        let (time, venue_time) = (self.time(row), self.venue_time(row));
+        match self.groups {
+            Groups::Flags => {
+                let flags = self.flags(row);
+                RowMark { time, venue_time, snapshot: flags.snapshot(), last: self.flags.is_none() || flags.last(), by_time: false }
+            }
+            Groups::Rows => RowMark { time, venue_time, snapshot: false, last: true, by_time: false },
+            Groups::Times => {
+                let snapshot = matches!(&self.body, Body::Changes { snapshots: Some(marks) } if marks[row] == 1);
+                RowMark { time, venue_time, snapshot, last: false, by_time: true }
+            }
+        }
+    }
+
+    fn action(&self, row: usize) -> Action {
+        match (&self.actions, &self.body) {
+            (Some(actions), _) => Words::action(actions[row]),
+            (None, Body::Trades) => Action::Trade,
+            (None, _) => Action::None,
+        }
+    }
+
+    /// Byte of the side.
+    fn side(&self, row: usize) -> u8 {
+        self.sides.as_ref().map_or(0, |sides| sides[row])
+    }
+
+    fn price(&self, row: usize) -> Option<Price> {
+        self.price.as_ref().and_then(|prices| prices.get(row)).map(Price)
+    }
+
+    fn size(&self, row: usize) -> Option<Size> {
+        self.size.as_ref().and_then(|sizes| sizes.get(row)).map(Size)
     }
 
     /// The trade that a row reports.
@@ -113,14 +154,13 @@ impl Chunk {
     /// When there is no such row, as for a slice.
     #[must_use]
     pub fn trade(&self, row: usize) -> Option<Trade> {
-        let actions = self.actions.as_ref()?;
-        if Words::action(actions[row]) != Action::Trade {
-            return None;
-        }
-        let price = self.price.as_ref().and_then(|prices| prices.get(row)).map(Price)?;
-        let size = Size(self.size.as_ref().and_then(|sizes| sizes.get(row)).unwrap_or(0));
-        let side = self.sides.as_ref().map_or(0, |sides| sides[row]);
-        Some(Trade { price, size, aggressor: Words::aggressor(side) })
+        let aggressor = match self.action(row) {
+            Action::Trade => Words::aggressor(self.side(row)),
+            Action::Executed | Action::Hidden => Words::against(self.side(row)),
+            Action::Cross => Aggressor::None,
+            _ => return None,
+        };
+        Some(Trade { price: self.price(row)?, size: self.size(row).unwrap_or(Size(0)), aggressor })
     }
 
     /// What a row does. `previous` is the mark of the row before it in the stream, `None` for the first; `scratch` holds the
@@ -131,33 +171,37 @@ impl Chunk {
     #[must_use]
     pub fn event<'s>(&self, row: usize, scratch: &'s mut DepthRow, previous: Option<RowMark>) -> Event<'s> {
         let flags = self.flags(row);
-        let action = self.actions.as_ref().map_or(Action::None, |actions| Words::action(actions[row]));
-        let side = self.sides.as_ref().map_or(0, |sides| sides[row]);
-        let price = self.price.as_ref().and_then(|prices| prices.get(row)).map(Price);
-        let size = Size(self.size.as_ref().and_then(|sizes| sizes.get(row)).unwrap_or(0));
-        let trade = || price.map(|price| Trade { price, size, aggressor: Words::aggressor(side) });
+        let action = self.action(row);
         let mut starts_book = false;
         let change = match &self.body {
             Body::Orders { ids } => {
-                let order = |action| {
-                    let id = ids.bits(row);
-                    Change::Order(OrderChange { action, side: Words::side(side), id, price, size })
-                };
+                let (side, price, size) = (Words::side(self.side(row)), self.price(row), self.size(row).unwrap_or(Size(0)));
+                let changed = |action| OrderChange { action, side, id: ids.bits(row), price, size };
                 starts_book = flags.snapshot() && action != Action::Clear && self.mark(row).starts_snapshot(previous);
                 match action {
                     Action::Clear => Change::Clear,
-                    Action::Add => order(OrderAction::Add),
-                    Action::Cancel => order(OrderAction::Cancel),
-                    Action::Modify => order(OrderAction::Modify),
-                    Action::Trade => trade().map_or(Change::Nothing, Change::Trade),
+                    Action::Add => Change::Order(changed(OrderAction::Add)),
+                    Action::Cancel => Change::Order(changed(OrderAction::Cancel)),
+                    Action::Modify => Change::Order(changed(OrderAction::Modify)),
+                    Action::Delete => Change::Order(changed(OrderAction::Delete)),
+                    Action::Executed => {
+                        let order = changed(OrderAction::Cancel);
+                        self.trade(row).map_or(Change::Order(order), |trade| Change::Executed { order, trade })
+                    }
+                    Action::Trade | Action::Hidden | Action::Cross => self.trade(row).map_or(Change::Nothing, Change::Trade),
                     Action::Fill | Action::None => Change::Nothing,
                 }
             }
             Body::Depth(levels) => {
                 levels.fill(row, scratch);
-                let trade = if action == Action::Trade { trade() } else { None };
-                Change::Depth { row: scratch, trade }
+                Change::Depth { row: scratch, trade: self.trade(row) }
             }
+            Body::Changes { .. } => {
+                starts_book = self.mark(row).starts_snapshot(previous);
+                Change::Level(LevelChange { side: Words::side(self.side(row)), price: self.price(row), size: self.size(row) })
+            }
+            Body::Trades => self.trade(row).map_or(Change::Nothing, Change::Trade),
+            Body::Bars => self.price(row).map_or(Change::Nothing, Change::Close),
         };
         Event {
             time: self.time(row),

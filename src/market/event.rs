@@ -127,6 +127,17 @@ pub enum Change<'a> {
         /// The execution that the row reports.
         trade: Option<Trade>,
     },
+    /// A resting order is executed: it shrinks as by a cancel, and the row is the trade as well.
+    Executed {
+        /// What the order loses.
+        order: OrderChange,
+        /// The execution.
+        trade: Trade,
+    },
+    /// One price level has another size now.
+    Level(LevelChange),
+    /// An interval ends at this price, which is the last one known. It is no execution.
+    Close(Price),
     /// A row that leaves the book as it is (a fill, a status).
     Nothing,
 }
@@ -140,6 +151,8 @@ pub enum OrderAction {
     Cancel,
     /// Its price and size become the row's.
     Modify,
+    /// It is gone, whatever is left of it.
+    Delete,
 }
 
 /// A change of one order (or, by the row's flags, of one level or one side).
@@ -155,6 +168,17 @@ pub struct OrderChange {
     pub price: Option<Price>,
     /// Size: of the order, or the part that a cancel takes off.
     pub size: Size,
+}
+
+/// What a level is from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelChange {
+    /// Its side.
+    pub side: Option<Side>,
+    /// Its price; `None` where the row has none.
+    pub price: Option<Price>,
+    /// Its whole size; zero removes it. `None` where the row has none, which is not zero.
+    pub size: Option<Size>,
 }
 
 /// An execution.
@@ -199,8 +223,10 @@ pub struct RowMark {
     pub venue_time: Option<UnixNanos>,
     /// Part of a snapshot.
     pub snapshot: bool,
-    /// The feed says that the group ends here. Always so where the table has no flags.
+    /// The feed says that the group ends here. Always so where each row is a group.
     pub last: bool,
+    /// The group is all rows of its designated time.
+    pub by_time: bool,
 }
 
 impl RowMark {
@@ -212,13 +238,20 @@ impl RowMark {
     }
 
     /// The group ends with this row when `next` is the row behind it. A snapshot is one group: its rows share a receive time
-    /// and have the venue times of their orders. Live groups share a venue time and may span several receive times.
+    /// and have the venue times of their orders. Live groups share a venue time and may span several receive times, unless the feed's
+    /// groups are told by the designated time alone.
     #[must_use]
     pub fn splits(self, next: RowMark) -> bool {
         self.closes()
             || self.snapshot != next.snapshot
-            || (self.snapshot && self.time != next.time)
-            || (!self.snapshot && self.venue_time != next.venue_time)
+            || ((self.snapshot || self.by_time) && self.time != next.time)
+            || (!self.snapshot && !self.by_time && self.venue_time != next.venue_time)
+    }
+
+    /// No row of another time belongs to the group.
+    #[must_use]
+    pub fn ends_with_its_time(self) -> bool {
+        self.snapshot || self.by_time
     }
 
     /// `self` begins a snapshot when `previous` was the row before it.

@@ -17,6 +17,7 @@ pub struct Feed {
     binding: Binding,
     actions: WordReader,
     sides: WordReader,
+    marks: WordReader,
     price_scale: Scale,
     size_scale: Scale,
 }
@@ -25,16 +26,14 @@ impl Feed {
     /// A reader for the batches of `SELECT` [`Binding::columns`].
     #[must_use]
     pub fn new(binding: &Binding) -> Feed {
-        let actions = match binding.layout.body {
-            Columns::Orders { .. } => Words::ACTIONS,
-            Columns::Levels { .. } | Columns::Arrays { .. } => Words::OPTIONAL_ACTIONS,
-        };
+        let layout = &binding.layout;
         Feed {
-            binding: binding.clone(),
-            actions: WordReader::new(actions),
-            sides: WordReader::new(Words::SIDES),
+            actions: WordReader::new(layout.actions),
+            sides: WordReader::new(layout.sides),
+            marks: WordReader::new(Words::Marks),
             price_scale: Scale(0),
             size_scale: Scale(0),
+            binding: binding.clone(),
         }
     }
 
@@ -78,7 +77,7 @@ impl Feed {
             }
             None => None,
         };
-        let mut prices = Scaled::new(self.price_scale);
+        let mut prices = Scaled { whole: layout.whole_price, ..Scaled::new(self.price_scale) };
         let mut sizes = Scaled::new(self.size_scale);
         let mut price = layout.price.map(|at| column(at).and_then(|(name, array)| prices.read(name, array))).transpose()?;
         let mut size = layout.size.map(|at| column(at).and_then(|(name, array)| sizes.read(name, array))).transpose()?;
@@ -91,7 +90,7 @@ impl Feed {
                 }
                 Body::Orders { ids }
             }
-            Columns::Levels { bids, asks } => {
+            Columns::Levels { bids, asks, zero_is_none } => {
                 let mut side = |columns: &[LevelColumns]| -> Result<Vec<FlatLevel>, MarketError> {
                     let mut level = |columns: &LevelColumns| {
                         let (price_name, price) = column(columns.price)?;
@@ -102,7 +101,7 @@ impl Feed {
                     columns.iter().map(&mut level).collect()
                 };
                 let (bids, asks) = (side(bids)?, side(asks)?);
-                Body::Depth(Levels::Flat { bids, asks })
+                Body::Depth(Levels::Flat { bids, asks, zero_is_none: *zero_is_none })
             }
             Columns::Arrays { bids, asks, bid_counts, ask_counts, .. } => {
                 let mut side = |at: usize, counts: Option<usize>| -> Result<ArraySide, MarketError> {
@@ -119,6 +118,18 @@ impl Feed {
                 let (bids, asks) = (side(*bids, *bid_counts)?, side(*asks, *ask_counts)?);
                 Body::Depth(Levels::Arrays(Box::new(ArrayLevels { bids, asks })))
             }
+            Columns::Changes { snapshot } => {
+                let snapshots = match snapshot {
+                    Some(at) => {
+                        let (name, array) = column(*at)?;
+                        Some(self.marks.read(name, array)?)
+                    }
+                    None => None,
+                };
+                Body::Changes { snapshots }
+            }
+            Columns::Trades => Body::Trades,
+            Columns::Bars => Body::Bars,
         };
         // Every column at the largest scale that one of them needs; a column read early may have been read at a smaller one.
         let name = |at: Option<usize>| at.and_then(|at| names.get(at)).map_or("", String::as_str);
@@ -129,7 +140,7 @@ impl Feed {
             size.lift(name(layout.size), sizes.scale)?;
         }
         match (&mut body, &layout.body) {
-            (Body::Depth(Levels::Flat { bids, asks }), Columns::Levels { bids: bid_columns, asks: ask_columns }) => {
+            (Body::Depth(Levels::Flat { bids, asks, .. }), Columns::Levels { bids: bid_columns, asks: ask_columns, .. }) => {
                 for (level, columns) in bids.iter_mut().zip(bid_columns).chain(asks.iter_mut().zip(ask_columns)) {
                     level.price.lift(name(Some(columns.price)), prices.scale)?;
                     level.size.lift(name(Some(columns.size)), sizes.scale)?;
@@ -148,6 +159,8 @@ impl Feed {
         owned_bytes += match &body {
             Body::Orders { ids } => ids.owned_bytes(),
             Body::Depth(levels) => levels.owned_bytes(),
+            Body::Changes { snapshots } => snapshots.as_ref().map_or(0, Vec::capacity),
+            Body::Trades | Body::Bars => 0,
         };
         (self.price_scale, self.size_scale) = (prices.scale, sizes.scale);
         Ok(Chunk {
@@ -160,6 +173,7 @@ impl Feed {
             sides,
             price,
             size,
+            groups: layout.groups,
             body,
             price_scale: self.price_scale,
             size_scale: self.size_scale,
@@ -171,15 +185,20 @@ impl Feed {
 /// The scale of all columns of one unit, growing as they are read.
 struct Scaled {
     scale: Scale,
+    /// Digits after the point of integers.
+    whole: Scale,
 }
 
 impl Scaled {
     fn new(scale: Scale) -> Scaled {
-        Scaled { scale }
+        Scaled { scale, whole: Scale(0) }
     }
 
     fn read(&mut self, column: &str, array: &ArrayRef) -> Result<Integers, MarketError> {
-        let integers = Integers::read(column, array, self.scale)?;
+        let mut integers = Integers::read(column, array, self.scale)?;
+        if array.data_type().is_integer() {
+            integers.scale = self.whole;
+        }
         self.saw(&integers);
         Ok(integers)
     }
@@ -195,6 +214,6 @@ fn missing_id(actions: &[u8], ids: &Integers) -> Option<usize> {
     if !ids.has_nulls() {
         return None;
     }
-    let changes = |byte: u8| matches!(Words::action(byte), Action::Add | Action::Cancel | Action::Modify);
+    let changes = |byte: u8| matches!(Words::action(byte), Action::Add | Action::Cancel | Action::Modify | Action::Delete | Action::Executed);
     actions.iter().enumerate().find(|(row, byte)| changes(**byte) && ids.is_null(*row)).map(|(row, _)| row)
 }

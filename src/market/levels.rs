@@ -13,7 +13,12 @@ use crate::units::{Price, Scale, Size};
 /// The levels of a batch.
 #[derive(Debug)]
 pub(super) enum Levels {
-    Flat { bids: Vec<FlatLevel>, asks: Vec<FlatLevel> },
+    /// `zero_is_none`: a price of zero says that there is no level.
+    Flat {
+        bids: Vec<FlatLevel>,
+        asks: Vec<FlatLevel>,
+        zero_is_none: bool,
+    },
     Arrays(Box<ArrayLevels>),
 }
 
@@ -52,11 +57,12 @@ impl Levels {
         out.bids.clear();
         out.asks.clear();
         match self {
-            Levels::Flat { bids, asks } => {
+            Levels::Flat { bids, asks, zero_is_none } => {
                 for (side, out) in [(bids, &mut out.bids), (asks, &mut out.asks)] {
                     out.extend(side.iter().filter_map(|columns| {
                         let count = columns.count.as_ref().and_then(|count| count.get(row));
-                        level(columns.price.get(row), columns.size.get(row), count)
+                        let price = columns.price.get(row).filter(|price| *price != 0 || !zero_is_none);
+                        level(price, columns.size.get(row), count)
                     }));
                 }
                 out.capacity = bids.len() as u32;
@@ -85,7 +91,7 @@ impl Levels {
     /// Bytes held beside the batch.
     pub(super) fn owned_bytes(&self) -> usize {
         match self {
-            Levels::Flat { bids, asks } => bids
+            Levels::Flat { bids, asks, .. } => bids
                 .iter()
                 .chain(asks)
                 .map(|level| level.price.owned_bytes() + level.size.owned_bytes() + level.count.as_ref().map_or(0, Integers::owned_bytes))

@@ -2,14 +2,15 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Decimal64Type, Decimal128Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
+    Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampNanosecondType,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::error::{MarketError, NumberFault};
-use crate::units::{Decimal, Floats, Scale};
+use crate::units::{Decimal, Floats, Scale, Shortest};
 
 /// "None" among integers: the sentinel that DBN has for a price that is not there.
 pub(super) const NONE: i64 = i64::MAX;
@@ -53,13 +54,18 @@ impl Integers {
             DataType::Decimal128(_, scale) => {
                 let scale = decimal_scale(*scale).map_err(number)?;
                 let values = array.as_primitive::<Decimal128Type>().values();
-                let narrow = |(row, value): (usize, &i128)| {
-                    if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                        return Ok(NONE);
-                    }
-                    i64::try_from(*value).map_err(|_| (row, NumberFault::TooLarge { scale: scale.0 }))
-                };
-                let values = values.iter().enumerate().map(narrow).collect::<Result<Vec<i64>, Fault>>().map_err(number)?;
+                narrow(values, nulls.as_ref(), scale, |value| i64::try_from(value).ok()).map_err(number)?
+            }
+            DataType::Decimal256(_, scale) => {
+                let scale = decimal_scale(*scale).map_err(number)?;
+                let values = array.as_primitive::<Decimal256Type>().values();
+                narrow(values, nulls.as_ref(), scale, |value| value.to_i128().and_then(|value| i64::try_from(value).ok())).map_err(number)?
+            }
+            DataType::Float32 => {
+                let mut shortest = Shortest::default();
+                let floats = array.as_primitive::<Float32Type>().values().iter();
+                let doubles: Vec<f64> = floats.map(|float| shortest.double(*float)).collect();
+                let (values, scale) = from_doubles(&doubles, nulls.as_ref(), scale).map_err(number)?;
                 Integers { cells: Cells::I64(values.into()), nulls: None, scale, owned: true }
             }
             DataType::Float64 => {
@@ -68,7 +74,7 @@ impl Integers {
                 Integers { cells: Cells::I64(values.into()), nulls: None, scale, owned: true }
             }
             other => {
-                let expected = "integers, DECIMAL up to 38 digits and DOUBLE";
+                let expected = "integers, DECIMAL, FLOAT and DOUBLE";
                 return Err(MarketError::ColumnType { column: column.into(), got: other.to_string().into(), expected });
             }
         })
@@ -185,6 +191,16 @@ impl Integers {
 
 fn decimal_scale(scale: i8) -> Result<Scale, Fault> {
     u8::try_from(scale).map(Scale).ok().filter(|scale| *scale <= Scale::MAX).ok_or((0, NumberFault::Scale { scale }))
+}
+
+/// Wide decimals as 64-bit integers of the same scale.
+fn narrow<T: Copy>(values: &[T], nulls: Option<&NullBuffer>, scale: Scale, fit: impl Fn(T) -> Option<i64>) -> Result<Integers, Fault> {
+    let one = |(row, value): (usize, &T)| match nulls.is_some_and(|nulls| nulls.is_null(row)) {
+        true => Ok(NONE),
+        false => fit(*value).ok_or((row, NumberFault::TooLarge { scale: scale.0 })),
+    };
+    let values = values.iter().enumerate().map(one).collect::<Result<Vec<i64>, Fault>>()?;
+    Ok(Integers { cells: Cells::I64(values.into()), nulls: None, scale, owned: true })
 }
 
 /// Doubles as integers, at `scale` or the smallest larger one that holds all of them. NaN, infinities and nulls become [`NONE`].

@@ -1,3 +1,5 @@
+mod layouts;
+
 use std::sync::Arc;
 
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
@@ -47,7 +49,7 @@ fn orders_are_bound_by_name_without_case_and_time_comes_first() {
 fn flat_levels_are_counted_from_zero_without_a_hole() {
     let level = |n: usize| format!("bid_px_{n:02} DOUBLE, bid_sz_{n:02} LONG, ask_px_{n:02} DOUBLE, ask_sz_{n:02} LONG");
     let one = bind(&format!("ts TIMESTAMP, {}", level(0)));
-    assert_eq!((one.name.as_str(), one.kind, &one.anchor), ("MBP-1", BookKind::L1, &Anchor::LastRow));
+    assert_eq!((one.name.as_str(), one.kind, &one.anchor), ("MBP-1", BookKind::L1, &Anchor::LastRow { flags: None }));
     let three = bind(&format!("ts TIMESTAMP, {}, {}, {}, {}, bid_ct_01 INT", level(0), level(1), level(2), level(4)));
     assert_eq!((three.name.as_str(), three.kind, three.columns.len()), ("MBP-3", BookKind::L2, 14));
     assert_eq!(three.roles["bid_price"], "bid_px_00");
@@ -67,15 +69,15 @@ fn arrays_are_as_deep_as_their_rows() {
 }
 
 #[test]
-fn a_table_without_a_book_says_what_it_misses() {
+fn a_table_that_cannot_be_read_says_what_it_misses() {
     let reason = |columns: &str, time: Option<&str>| Binding::bind("trades", &declared(columns), time).unwrap_err().to_string();
     assert_eq!(reason("ts TIMESTAMP, price DOUBLE", None), "trades has no designated timestamp, so its rows have no order to replay");
     assert_eq!(reason("ts TIMESTAMP, price DOUBLE", Some("t")), "trades has no column t to order it");
     assert_eq!(reason("ts LONG, price DOUBLE", Some("ts")), "trades is ordered by ts, which is LONG; a replay needs a TIMESTAMP or TIMESTAMP_NS");
     assert_eq!(
         reason("ts TIMESTAMP, action SYMBOL, side SYMBOL, price BOOLEAN, size LONG", Some("ts")),
-        "trades holds no book that can be read: an order feed (MBO) needs price as a number (it is BOOLEAN), order_id; \
-         a depth feed with arrays needs bids, asks; a depth feed (MBP) needs bid_px_00, bid_sz_00, ask_px_00, ask_sz_00"
+        "trades is of no kind that can be read: a table of trades needs price as a number (it is BOOLEAN); \
+         an order feed (MBO) needs price as a number (it is BOOLEAN), order_id; a depth feed with arrays needs bids, asks"
     );
 }
 
@@ -135,6 +137,9 @@ fn change(chunk: &Chunk, row: usize) -> Change<'static> {
         Change::Clear => Change::Clear,
         Change::Order(order) => Change::Order(order),
         Change::Trade(trade) => Change::Trade(trade),
+        Change::Executed { order, trade } => Change::Executed { order, trade },
+        Change::Level(level) => Change::Level(level),
+        Change::Close(price) => Change::Close(price),
         Change::Nothing => Change::Nothing,
     }
 }
@@ -292,7 +297,7 @@ fn a_batch_with_other_columns_than_were_selected_is_refused() {
     let mut wrong = columns;
     wrong[3] = Arc::new(StringArray::from(vec!["1.5"]));
     let error = Feed::new(&bind(MBO)).load(&batch(wrong)).unwrap_err();
-    assert_eq!(error.to_string(), "column price is Utf8; integers, DECIMAL up to 38 digits and DOUBLE can be read");
+    assert_eq!(error.to_string(), "column price is Utf8; integers, DECIMAL, FLOAT and DOUBLE can be read");
 }
 
 #[test]
@@ -375,7 +380,7 @@ fn an_array_that_is_not_prices_over_sizes_names_its_row() {
 
 fn mark(time: i64, venue: i64, flags: u8) -> RowMark {
     let flags = Flags(flags);
-    RowMark { time: UnixNanos(time), venue_time: Some(UnixNanos(venue)), snapshot: flags.snapshot(), last: flags.last() }
+    RowMark { time: UnixNanos(time), venue_time: Some(UnixNanos(venue)), snapshot: flags.snapshot(), last: flags.last(), by_time: false }
 }
 
 #[test]

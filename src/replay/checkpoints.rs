@@ -47,6 +47,7 @@ const HAS_MARK: u8 = 1;
 const HAS_VENUE_TIME: u8 = 2;
 const IS_SNAPSHOT: u8 = 4;
 const IS_LAST: u8 = 8;
+const IS_BY_TIME: u8 = 16;
 /// Index, time, first of the time, bits, the mark's two times.
 const HEADER_BYTES: usize = 5 * 8 + 1;
 
@@ -57,8 +58,10 @@ impl Checkpoint {
         let mut out = Vec::with_capacity(HEADER_BYTES + self.book.len());
         let mark = self.last;
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
-        let bits = mark
-            .map_or(0, |mark| HAS_MARK | bit(mark.venue_time.is_some(), HAS_VENUE_TIME) | bit(mark.snapshot, IS_SNAPSHOT) | bit(mark.last, IS_LAST));
+        let bits = mark.map_or(0, |mark| {
+            let told = bit(mark.snapshot, IS_SNAPSHOT) | bit(mark.last, IS_LAST) | bit(mark.by_time, IS_BY_TIME);
+            HAS_MARK | bit(mark.venue_time.is_some(), HAS_VENUE_TIME) | told
+        });
         out.push(bits);
         let mark_time = mark.map_or(0, |mark| mark.time.0);
         let venue_time = mark.and_then(|mark| mark.venue_time).map_or(0, |time| time.0);
@@ -83,6 +86,7 @@ impl Checkpoint {
             venue_time: has(HAS_VENUE_TIME).then_some(UnixNanos(venue_time)),
             snapshot: has(IS_SNAPSHOT),
             last: has(IS_LAST),
+            by_time: has(IS_BY_TIME),
         };
         Some(Checkpoint { index, time: UnixNanos(time), first_of_time, last: has(HAS_MARK).then_some(mark), book: book.to_vec() })
     }

@@ -300,11 +300,11 @@ fn next_group(history: &History<Chunk>, start: i64) -> NextGroup {
         }
     }
     let Some(previous) = previous else { return NextGroup::None };
-    // The first hidden row is certainly the next one, though its time may still miss others. And when a snapshot's time is
-    // complete, whatever follows has another time and so is not of it.
+    // The first hidden row is certainly the next one, though its time may still miss others. And when the time of
+    // a group that has only one is complete, whatever follows has another and so is not of it.
     let split = match history.first_hidden() {
         Some((chunk, row)) => previous.splits(chunk.mark(row)),
-        None => history.ended() || (previous.snapshot && history.complete_to() > previous.time),
+        None => history.ended() || (previous.ends_with_its_time() && history.complete_to() > previous.time),
     };
     if split { NextGroup::Ends(index) } else { NextGroup::Open }
 }

@@ -137,6 +137,7 @@ pub fn tables(batches: &[RecordBatch]) -> Result<Vec<TableInfo>, BadAnswer> {
                 designated,
                 synthetic,
                 reason,
+                holds: String::new(),
                 instruments: Vec::new(),
             })
         })

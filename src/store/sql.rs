@@ -5,6 +5,7 @@
 
 use super::{AnchorRows, BadName, Key, Least, MAX_TABLES, Place, Query, SizeForm, TimeColumn, TimeUnit, Trades};
 use crate::link::StoreKind;
+use crate::market::Value;
 use crate::units::{Scale, UnixNanos};
 
 /// The statement for a query.
@@ -52,6 +53,7 @@ pub fn render(query: &Query, kind: StoreKind) -> Result<String, BadName> {
                 AnchorRows::Snapshots { action, flags: Some(flags) } => {
                     conditions.push(format!("({} = 'R' OR {})", name(action)?, bit_set(flags, 32)?));
                 }
+                AnchorRows::Marked { column, values } => conditions.push(one_of(column, values)?),
                 AnchorRows::GroupEnds { flags: None } => {}
                 AnchorRows::GroupEnds { flags: Some(flags) } => conditions.push(bit_set(flags, 128)?),
             }
@@ -136,9 +138,7 @@ fn conditions(place: &Place, kind: StoreKind) -> Result<Vec<String>, BadName> {
     let mut all = key_conditions(&place.key)?;
     if let Some(Trades { action, price, least }) = &place.trades {
         if let Some((column, words)) = action {
-            let column = name(column)?;
-            let words = words.iter().map(|word| Ok(format!("{column} = {}", text(word)?))).collect::<Result<Vec<_>, BadName>>()?;
-            all.push(if words.len() == 1 { words.concat() } else { format!("({})", words.join(" OR ")) });
+            all.push(one_of(column, words)?);
         }
         all.push(format!("{} IS NOT NULL", name(price)?));
         if let Some(Least { column, form, size }) = least {
@@ -149,11 +149,27 @@ fn conditions(place: &Place, kind: StoreKind) -> Result<Vec<String>, BadName> {
                 (SizeForm::Decimal, StoreKind::Questdb) => format!("{size}m"),
                 (SizeForm::Double, StoreKind::Embedded) => format!("CAST('{size}' AS DOUBLE)"),
                 (SizeForm::Double, StoreKind::Questdb) => size.to_string(),
+                (SizeForm::Float, StoreKind::Embedded) => format!("CAST('{size}' AS FLOAT)"),
+                (SizeForm::Float, StoreKind::Questdb) => format!("CAST({size} AS FLOAT)"),
             };
             all.push(format!("{} >= {size}", name(column)?));
         }
     }
     Ok(all)
+}
+
+/// A column has one of the values.
+fn one_of(column: &str, values: &[Value]) -> Result<String, BadName> {
+    let column = name(column)?;
+    let equal = |value: &Value| {
+        Ok(match value {
+            Value::Text(word) => format!("{column} = {}", text(word)?),
+            Value::Whole(number) => format!("{column} = {number}"),
+            Value::Truth(truth) => format!("{column} = {truth}"),
+        })
+    };
+    let equal = values.iter().map(equal).collect::<Result<Vec<_>, BadName>>()?;
+    Ok(if equal.len() == 1 { equal.concat() } else { format!("({})", equal.join(" OR ")) })
 }
 
 fn key_conditions(key: &Key) -> Result<Vec<String>, BadName> {

@@ -215,15 +215,16 @@ fn InPlaceOfABook() -> impl IntoView {
         wording::is_empty_range(state).then(|| (wording::empty_range(state.range.as_ref()), wording::nearest_data(&state.catalogue.nearest)))
     });
     let no_book = page.select(|state| {
-        let reason = wording::no_book(state)?.to_owned();
-        Some((wording::no_book_title(state), reason))
+        let unread = wording::no_book(state).map(|reason| (wording::no_book_title(state), reason.to_owned(), false));
+        // Such a table still has a last price.
+        unread.or_else(|| wording::without_book(state).map(|(title, text)| (title.to_owned(), text.to_owned(), true)))
     });
-    let importing = page.select(|state| wording::importing(state).map(|error| (error.what.clone(), error.todo.clone())));
+    let importing = page.select(|state| wording::importing(state).map(|error| (error.what.clone(), error.todo.clone(), false)));
     let go = move |time| page.send(&page.state.with_untracked(|state| places::go_to(state, crate::units::Moment::end_of(time))));
     move || {
-        if let Some((title, text)) = no_book.get().or_else(|| importing.get()) {
+        if let Some((title, text, last)) = no_book.get().or_else(|| importing.get()) {
             return view! {
-                <div class="card" role="note">
+                <div class="card" role="note" data-last=last.then_some("")>
                     <h3>{title}</h3>
                     <p>{text}</p>
                 </div>

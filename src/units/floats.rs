@@ -1,4 +1,6 @@
-//! DOUBLE columns: many values, one scale.
+//! DOUBLE and FLOAT columns: many values, one scale.
+
+use std::fmt::Write;
 
 use super::Scale;
 use super::decimal::EXACT_F64_MANTISSA;
@@ -26,10 +28,38 @@ impl Floats {
     }
 }
 
+/// Reads floats by the shortest decimal that tells them apart: 0.1 in 32 bits is the number 0.1, not the 0.10000000149 that its bits
+/// are in 64.
+#[derive(Debug, Clone, Default)]
+pub struct Shortest {
+    /// Used again for each number.
+    text: String,
+}
+
+impl Shortest {
+    /// The double nearest to that decimal, which a double holds to the last digit.
+    #[must_use]
+    pub fn double(&mut self, x: f32) -> f64 {
+        self.text.clear();
+        // Writing to a String cannot fail, and what was written as a number reads as one.
+        let _ = write!(self.text, "{x:e}");
+        self.text.parse().unwrap_or(f64::NAN)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::units::Decimal;
+
+    #[test]
+    fn a_float_is_its_shortest_decimal() {
+        let mut shortest = Shortest::default();
+        for (x, double) in [(0.1f32, 0.1f64), (217.63, 217.63), (1e-9, 1e-9), (-5214.25, -5214.25), (0.0, 0.0), (16_777_217.0, 16_777_216.0)] {
+            assert_eq!(shortest.double(x).to_bits(), double.to_bits(), "{x}");
+        }
+        assert!(shortest.double(f32::NAN).is_nan() && shortest.double(f32::INFINITY) == f64::INFINITY);
+    }
 
     #[test]
     fn it_agrees_with_the_decimal_of_a_double() {

@@ -38,13 +38,15 @@ fn fact(term: &'static str, value: Option<String>, help: &'static str) -> Fact {
 pub fn book(state: &State) -> Vec<Fact> {
     let book = state.book.as_ref();
     let partial = book.and_then(|book| book.partial_since.as_ref());
+    let bookless = wording::without_book(state).map(|(kind, _)| kind.to_owned());
     let known = match (book, partial) {
         (None, _) => None,
+        (Some(_), _) if bookless.is_some() => None,
         (Some(_), Some(since)) => Some(format!("no, in part since {}", time(Some(since)).unwrap_or_else(|| since.clone()))),
         (Some(_), None) => Some("yes".to_owned()),
     };
     let mut facts = vec![
-        fact("Kind", book.map(|book| wording::kind_short(&book.kind).to_owned()), "How much of the book the feed shows"),
+        fact("Kind", bookless.or_else(|| book.map(|book| wording::kind_short(&book.kind).to_owned())), "How much of the book the feed shows"),
         fact("Complete", known, "A book that began in mid-stream is known in part until a snapshot or clear comes"),
     ];
     if let Some(last) = facts.last_mut() {
@@ -135,6 +137,14 @@ mod tests {
         assert_eq!(remarkable(book(&state)), ["no, in part since 2023-12-25 00:00:00Z"]);
         assert_eq!(remarkable(source(&state)), ["synthetic: made by tickscope, not by a market"]);
         assert!(source(&state).iter().any(|fact| fact.term == "Publisher" && fact.value == "1"));
+    }
+
+    #[test]
+    fn a_table_of_trades_has_no_book_to_be_complete() {
+        let binding = Some(crate::link::BindingInfo { name: "Trades".into(), holds: "trades".into(), ..Default::default() });
+        let state = State { book: Some(BookJson { kind: "L1".into(), ..BookJson::default() }), binding, ..State::default() };
+        assert_eq!(book(&state).into_iter().map(|fact| fact.value).collect::<Vec<_>>(), ["Trades, no book", "–"]);
+        assert!(source(&state).iter().any(|fact| fact.term == "Layout" && fact.value == "Trades"));
     }
 
     #[test]

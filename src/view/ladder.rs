@@ -126,6 +126,10 @@ impl Ladder {
                 Aggressor::None => '·',
             };
             let price = exact(i128::from(trade.price.0), frame.price_scale, self.price_decimals);
+            // The close of a bar has no size, and some feeds have none.
+            if trade.size.0 == 0 {
+                return format!("{mark} {price}");
+            }
             let size = exact(i128::from(trade.size.0), frame.size_scale, self.size_decimals);
             format!("{mark} {price} × {size}")
         });
@@ -250,6 +254,9 @@ mod tests {
         traded.last_trade = Some(LastTrade { price: Price(100), size: Size(30), time: UnixNanos(0), aggressor: Aggressor::Sell });
         ladder.update(&traded);
         assert_eq!(ladder.last_trade, "▼ 1 × 3");
+        traded.last_trade = Some(LastTrade { price: Price(100), size: Size(0), time: UnixNanos(0), aggressor: Aggressor::None });
+        ladder.update(&traded);
+        assert_eq!(ladder.last_trade, "· 1");
         assert_eq!(ladder.last_trade_time.replace('\u{2009}', " "), "00:00:00.000 000 000");
         assert!(ladder.caution.starts_with("partial since"));
     }

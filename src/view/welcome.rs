@@ -13,9 +13,9 @@ pub const SENTENCE: &str = "Replays recorded market data tick by tick and rebuil
 pub struct Group {
     /// The table's name.
     pub table: String,
-    /// What is to be known of it: how many rows, made by tickscope.
+    /// What is to be known of it: what it holds when that is less than a book, how many rows, made by tickscope.
     pub note: String,
-    /// Why it has no book.
+    /// Why it cannot be opened.
     pub reason: Option<String>,
     /// Busiest first.
     pub choices: Vec<Choice>,
@@ -36,7 +36,8 @@ pub struct Choice {
 #[must_use]
 pub fn groups(state: &State) -> Vec<Group> {
     let mut tables: Vec<&TableInfo> = state.catalogue.tables.iter().collect();
-    tables.sort_by_key(|table| (table.reason.is_some(), std::cmp::Reverse(table.rows), table.name.clone()));
+    let bookless = |table: &TableInfo| matches!(table.holds.as_str(), "trades" | "bars");
+    tables.sort_by_key(|table| (table.reason.is_some(), bookless(table), std::cmp::Reverse(table.rows), table.name.clone()));
     tables.into_iter().map(|table| group(state, table)).collect()
 }
 
@@ -62,8 +63,14 @@ fn group(state: &State, table: &TableInfo) -> Group {
         choices.push(Choice { label: table.name.clone(), detail: "open".to_owned(), open });
     }
     let rows = table.rows.map(|rows| format!("{} rows", count(rows)));
+    let holds = Some(table.holds.clone()).filter(|holds| !holds.is_empty() && holds != "book");
     let origin = table.synthetic.then(|| "synthetic: made by tickscope, not by a market".to_owned());
-    Group { table: table.name.clone(), note: rows.into_iter().chain(origin).collect::<Vec<_>>().join(" · "), reason: table.reason.clone(), choices }
+    Group {
+        table: table.name.clone(),
+        note: holds.into_iter().chain(rows).chain(origin).collect::<Vec<_>>().join(" · "),
+        reason: table.reason.clone(),
+        choices,
+    }
 }
 
 /// What to open without asking: a store with one table, be it still on its way, leaves no choice. `importing` names the tables that

@@ -196,10 +196,23 @@ pub fn is_empty_range(state: &State) -> bool {
     state.error.as_ref().is_some_and(|error| error.code == "empty")
 }
 
-/// Why the open table has no book; said where the book would be.
+/// Why a table cannot be read; said where the book would be.
 #[must_use]
 pub fn no_book(state: &State) -> Option<&str> {
     state.binding.as_ref()?.reason.as_deref()
+}
+
+/// What is said in the place of the book of a table that holds none: a heading and a sentence.
+#[must_use]
+pub fn without_book(state: &State) -> Option<(&'static str, &'static str)> {
+    if is_empty_range(state) {
+        return None;
+    }
+    match state.binding.as_ref()?.holds.as_str() {
+        "trades" => Some(("Trades, no book", "This table holds trades only: the tape and the timeline show them")),
+        "bars" => Some(("Bars, no book", "This table holds bars only: the close is shown as the last price, at the time of its row")),
+        _ => None,
+    }
 }
 
 /// The heading over that reason.

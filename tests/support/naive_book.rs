@@ -35,8 +35,8 @@ impl NaiveBook {
         }
         let change = match event.change {
             Change::Clear => return self.orders.clear(),
-            Change::Order(change) => change,
-            Change::Trade(_) | Change::Nothing | Change::Depth { .. } => return,
+            Change::Order(change) | Change::Executed { order: change, .. } => change,
+            Change::Trade(_) | Change::Close(_) | Change::Nothing | Change::Depth { .. } | Change::Level(_) => return,
         };
         let price = change.price.map(|price| price.0);
         let size = change.size.0;
@@ -46,10 +46,10 @@ impl NaiveBook {
         if event.flags.top_of_book() || event.flags.aggregated() {
             let Some(side) = change.side else { return };
             let at_level = |order: &NaiveOrder| order.side == side && Some(order.price) == price;
-            if change.action == OrderAction::Cancel {
+            if matches!(change.action, OrderAction::Cancel | OrderAction::Delete) {
                 let at = self.orders.iter().position(at_level);
                 if let Some(at) = at.filter(|at| self.orders[*at].aggregate) {
-                    self.take_off(at, size);
+                    self.take_off(at, if change.action == OrderAction::Delete { i64::MAX } else { size });
                 }
                 return;
             }
@@ -67,7 +67,10 @@ impl NaiveBook {
         };
         match (change.action, known) {
             (OrderAction::Cancel, Some(at)) => self.take_off(at, size),
-            (OrderAction::Cancel, None) => {}
+            (OrderAction::Delete, Some(at)) => {
+                self.orders.remove(at);
+            }
+            (OrderAction::Cancel | OrderAction::Delete, None) => {}
             (OrderAction::Add, at) => {
                 if let Some(new) = new {
                     if let Some(at) = at {
