@@ -11,6 +11,7 @@ pub mod details;
 pub mod keys;
 pub mod ladder;
 pub mod numbers;
+pub mod pace;
 pub mod places;
 pub mod tape;
 pub mod timeline;

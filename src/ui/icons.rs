@@ -10,6 +10,7 @@ pub const PLAY: &str = "M4 2.5v11L13 8z";
 pub const PAUSE: &str = "M4 3h3v10H4zM9 3h3v10H9z";
 pub const STEP_FORWARD: &str = "M6.5 3v10l7-5zM2.5 3h2v10h-2z";
 pub const END: &str = "M11 3h2v10h-2zM3 3v10l7-5z";
+pub const LOOP: &str = "M4 3.5h7v-2l4 3-4 3v-2H5v3H3v-4a1 1 0 0 1 1-1zM12 12.5H5v2l-4-3 4-3v2h6v-3h2v4a1 1 0 0 1-1 1z";
 pub const CENTRE: &str = "M7.25 1h1.5v3h-1.5zM7.25 12h1.5v3h-1.5zM1 7.25h3v1.5H1zM12 7.25h3v1.5h-3zM8 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 1 0 0-5z";
 
 /// The icon of a state.

@@ -8,12 +8,13 @@ use serde_json::Value;
 use wasm_bindgen::JsValue;
 
 use crate::link::{
-    Command, Counters, ErrorJson, Histogram, Open, Standing, State, Status, StoreInfo, StoreKind, TapeRows, TapeView, TimelineView, ToWorker,
+    Command, Counters, ErrorJson, Histogram, Open, Range, Standing, State, Status, StoreInfo, StoreKind, TapeRows, TapeView, TimelineView, ToWorker,
 };
 use crate::view::counters::{Behind, PaintRate};
 use crate::view::keys::Action;
 use crate::view::places::{self, Remembered};
-use crate::view::{address, welcome, wording};
+use crate::view::track::Track;
+use crate::view::{address, timeline, welcome, wording};
 use crate::web::dom::Window;
 use crate::web::frames::Frames;
 use crate::web::worker_handle::{WorkerEvent, WorkerHandle};
@@ -106,6 +107,8 @@ pub struct Page {
     pub centre: RwSignal<u32>,
     /// Activity over the part of the range that the timeline shows.
     pub histogram: RwSignal<Option<Histogram>>,
+    /// The part of the range that the timeline shows; `None` is the whole.
+    pub zoom: RwSignal<Option<Range>>,
     /// The instruments are shown to choose from, over what is open.
     pub chooser: RwSignal<bool>,
     /// Files on their way to the server, and those that it did not take.
@@ -178,6 +181,7 @@ impl Page {
             panel: RwSignal::new(Panel::Book),
             centre: RwSignal::default(),
             histogram: RwSignal::default(),
+            zoom: RwSignal::default(),
             chooser: RwSignal::default(),
             uploads: RwSignal::default(),
             dragging: RwSignal::default(),
@@ -315,6 +319,12 @@ impl Page {
             Action::Help => self.dialog.set(Some(Dialog::Keys)),
             Action::Choose => self.choose(),
             Action::Centre => self.centre.update(|count| *count += 1),
+            Action::Loop => self.toggle_loop(),
+            Action::ZoomIn => self.zoom_by(None, timeline::ZOOM),
+            Action::ZoomOut => self.zoom_by(None, 1.0 / timeline::ZOOM),
+            Action::PanBack => self.pan(-timeline::PAN),
+            Action::PanForward => self.pan(timeline::PAN),
+            Action::ZoomWhole => self.zoom.set(None),
             Action::Dismiss => {
                 self.dialog.set(None);
                 self.chooser.set(false);
@@ -325,6 +335,39 @@ impl Page {
                     self.send(&command);
                 }
             }
+        }
+    }
+
+    /// The range, and the part of it that the timeline shows.
+    fn tracks(self) -> Option<(Track, Track)> {
+        let whole = self.state.with_untracked(|state| state.range.as_ref().and_then(Track::of_range))?;
+        Some((whole, self.zoom.with_untracked(|zoom| zoom.as_ref().and_then(Track::of_range)).unwrap_or(whole)))
+    }
+
+    /// Shows a shorter (below 1) or longer part of the range: around a fraction of what is shown, or around the moment on screen.
+    pub fn zoom_by(self, around: Option<f64>, factor: f64) {
+        if let Some((whole, shown)) = self.tracks() {
+            let around = around.unwrap_or_else(|| self.state.with_untracked(|state| timeline::playhead(state, shown)));
+            self.zoom.set(timeline::zoomed(shown, whole, around, factor));
+        }
+    }
+
+    /// Shows the part of the range that lies before (below 0) or after the one shown, by a share of its length.
+    pub fn pan(self, share: f64) {
+        if let Some((whole, shown)) = self.tracks()
+            && shown != whole
+        {
+            self.zoom.set(Some(timeline::panned(shown, whole, share)));
+        }
+    }
+
+    /// Ends the loop, or begins one over what the timeline shows.
+    fn toggle_loop(self) {
+        let looped = self.state.with_untracked(|state| state.looped.is_some());
+        match (looped, self.tracks()) {
+            (true, _) => self.send(&Command::Loop(None)),
+            (false, Some((_, shown))) => self.send(&Command::Loop(Some(Range { from: shown.from().to_string(), to: shown.to().to_string() }))),
+            (false, None) => {}
         }
     }
 
@@ -434,6 +477,9 @@ impl Page {
             }
         });
         self.order(&Command::Speed(place.speed));
+        if let Some(rate) = place.rate {
+            self.order(&Command::PaceByEvents(rate));
+        }
     }
 
     /// Opens the only table that there is, or shows what there is to choose from.

@@ -9,7 +9,8 @@ use leptos::prelude::*;
 use super::page::Page;
 use crate::link::{Command, Range, TimelineView};
 use crate::units::Moment;
-use crate::view::timeline::{self, BOX_HEIGHT, BOX_WIDTH, Picture};
+use crate::view::keys::Action;
+use crate::view::timeline::{self, BOX_HEIGHT, BOX_WIDTH, PAN, Picture, ZOOM};
 use crate::view::track::{Track, percent};
 use crate::view::{clock, places};
 use crate::web::dom;
@@ -17,10 +18,6 @@ use crate::web::paint::{Mark, Shares};
 
 /// Labels at most under the track.
 const LABELS: usize = 9;
-/// What one step of the wheel or a button zooms by.
-const ZOOM: f64 = 0.5;
-/// What one step of the wheel moves by, of the width shown.
-const PAN: f64 = 0.2;
 /// A pointer that moved less, of the width, was a click.
 const CLICK: f64 = 0.005;
 
@@ -29,8 +26,8 @@ const CLICK: f64 = 0.005;
 pub fn Timeline() -> impl IntoView {
     let page = Page::get();
     let whole = page.select(|state| state.range.as_ref().and_then(Track::of_range));
-    // The part that is zoomed to; another range is shown whole.
-    let zoom = RwSignal::new(None::<Range>);
+    let zoom = page.zoom;
+    // Another range is shown whole.
     Effect::new(move |_| {
         whole.get();
         zoom.set(None);
@@ -42,37 +39,41 @@ pub fn Timeline() -> impl IntoView {
         let view = TimelineView { from: zoom.as_ref().map(|range| range.from.clone()), to: zoom.map(|range| range.to) };
         page.show_timeline(open.then_some(view));
     });
-    let zoom_by = move |around: f64, factor: f64| {
-        if let (Some(shown), Some(whole)) = (shown.get_untracked(), whole.get_untracked()) {
-            zoom.set(timeline::zoomed(shown, whole, around, factor));
+    let button = move |action: Action, sign: &'static str| {
+        view! {
+            <button
+                type="button"
+                aria-label=action.label()
+                title=action.tooltip()
+                prop:disabled=move || action != Action::ZoomIn && zoom.with(Option::is_none)
+                on:click=move |_| page.act(action)
+            >
+                {sign}
+            </button>
         }
     };
     view! {
         <div class="timeline">
-            <TrackBar shown whole zoom zoom_by/>
+            <TrackBar shown/>
             <div class="zoom" on:mousedown=move |event| dom::keep_focus(&event)>
-                <button type="button" aria-label="Zoom in" title="Zoom in on the middle of the timeline" on:click=move |_| zoom_by(0.5, ZOOM)>"+"</button>
-                <button
-                    type="button"
-                    aria-label="Zoom out"
-                    title="Zoom out"
-                    prop:disabled=move || zoom.with(Option::is_none)
-                    on:click=move |_| zoom_by(0.5, 1.0 / ZOOM)
-                >
-                    "−"
-                </button>
+                {button(Action::ZoomIn, "+")}
+                {button(Action::ZoomOut, "−")}
+                {button(Action::ZoomWhole, "All")}
             </div>
         </div>
     }
 }
 
+/// What the busiest bar holds, or why there are no bars.
 #[component]
-fn TrackBar(
-    shown: Memo<Option<Track>>,
-    whole: Memo<Option<Track>>,
-    zoom: RwSignal<Option<Range>>,
-    zoom_by: impl Fn(f64, f64) + Copy + 'static,
-) -> impl IntoView {
+pub fn Peak() -> impl IntoView {
+    let page = Page::get();
+    let text = Memo::new(move |_| page.histogram.with(|histogram| histogram.as_ref().map(timeline::summary).unwrap_or_default()));
+    view! { <span class="peak figure label" hidden=move || text.with(String::is_empty)>{text}</span> }
+}
+
+#[component]
+fn TrackBar(shown: Memo<Option<Track>>) -> impl IntoView {
     let page = Page::get();
     let root = NodeRef::<leptos::html::Div>::new();
     let painted = Rc::new(Cell::new(None));
@@ -96,14 +97,9 @@ fn TrackBar(
         dom::on_wheel(&root, move |event| {
             let around = dom::fraction_at(&wheel, f64::from(event.client_x()));
             if event.delta_x().abs() > event.delta_y().abs() || event.shift_key() {
-                let direction = if event.delta_x() + event.delta_y() > 0.0 { PAN } else { -PAN };
-                if let (Some(shown), Some(whole)) = (shown.get_untracked(), whole.get_untracked())
-                    && zoom.with_untracked(Option::is_some)
-                {
-                    zoom.set(Some(timeline::panned(shown, whole, direction)));
-                }
+                page.pan(if event.delta_x() + event.delta_y() > 0.0 { PAN } else { -PAN });
             } else if event.delta_y() != 0.0 {
-                zoom_by(around.unwrap_or(0.5), if event.delta_y() < 0.0 { ZOOM } else { 1.0 / ZOOM });
+                page.zoom_by(around, if event.delta_y() < 0.0 { ZOOM } else { 1.0 / ZOOM });
             }
         });
     });
@@ -111,7 +107,6 @@ fn TrackBar(
         let Some(track) = shown.get() else { return Picture::default() };
         page.histogram.with(|histogram| histogram.as_ref().map(|histogram| timeline::picture(histogram, track))).unwrap_or_default()
     });
-    let reason = move || page.histogram.with(|histogram| histogram.as_ref().and_then(|histogram| histogram.reason.clone()));
 
     // Under the pointer, and where it was pressed.
     let pointed = RwSignal::new(None::<f64>);
@@ -170,25 +165,19 @@ fn TrackBar(
             aria-valuemax="100"
             aria-valuenow=move || value_text.with(|(percent, _)| percent.to_string())
             aria-valuetext=move || value_text.with(|(_, text)| text.clone())
-            aria-description=move || picture.with(|picture| picture.summary.clone())
+            aria-description=move || page.histogram.with(|histogram| histogram.as_ref().map(timeline::summary).unwrap_or_default())
+            data-busy=move || page.histogram.with(|histogram| histogram.as_ref().is_none_or(|histogram| histogram.loading)).then_some("")
             data-held=move || pressed.with(Option::is_some).then_some("")
             on:pointerdown=down
             on:pointermove=move |event| point(&event)
             on:pointerup=up
             on:pointercancel=move |_| pressed.set(None)
             on:pointerleave=move |_| if pressed.with_untracked(Option::is_none) { pointed.set(None) }
-            on:dblclick=move |_| zoom.set(None)
         >
             <svg class="activity" viewBox=format!("0 0 {BOX_WIDTH} {BOX_HEIGHT}") preserveAspectRatio="none" aria-hidden="true">
-                <defs>
-                    <pattern id="no-rows" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-                        <line x1="0" y1="0" x2="0" y2="6"></line>
-                    </pattern>
-                </defs>
-                <path class="gaps" d=move || picture.with(|picture| picture.gaps.clone())></path>
                 <path class="bars" d=move || picture.with(|picture| picture.bars.clone())></path>
             </svg>
-            <span class="peak figure label" aria-hidden="true">{move || reason().unwrap_or_else(|| picture.with(|picture| picture.summary.clone()))}</span>
+            <i class="gaps" hidden=move || picture.with(|picture| picture.gaps.is_empty()) style:clip-path=move || picture.with(|picture| picture.gaps.clone())></i>
             <div class="ticks figure" aria-hidden="true">{ticks}</div>
             <i
                 class="loop"

@@ -5,10 +5,11 @@ use leptos::prelude::*;
 
 use super::icons::{self, Icon};
 use super::page::Page;
-use super::timeline::Timeline;
-use crate::link::{Command, Range, Speed, Status};
+use super::timeline::{Peak, Timeline};
+use crate::link::{Range, Status};
 use crate::units::UnixNanos;
-use crate::view::keys::{Action, speed_label};
+use crate::view::keys::Action;
+use crate::view::pace::Pace;
 use crate::view::{clock, places, wording};
 use crate::web::dom;
 use crate::web::paint::Texts;
@@ -42,9 +43,11 @@ pub fn Transport() -> impl IntoView {
                     <ActionButton action=Action::StepForward icon=icons::STEP_FORWARD/>
                     <ActionButton action=Action::End icon=icons::END/>
                 </div>
-                <SpeedPicker/>
+                <PacePicker/>
+                <LoopButton/>
                 <button type="button" class="wide" title=Action::GoTo.tooltip() on:click=move |_| page.act(Action::GoTo)>"Go to…"</button>
                 <TieNote/>
+                <Peak/>
                 // The refusal is announced; how a seek goes is not, for it changes four times a second.
                 <span class="note figure" hidden=move || going().is_empty()>{going}</span>
                 <span class="note refusal" role="status">{page.notice}</span>
@@ -64,26 +67,52 @@ fn ActionButton(action: Action, icon: &'static str) -> impl IntoView {
     }
 }
 
+/// What paces playback: market time, or events.
 #[component]
-fn SpeedPicker() -> impl IntoView {
+fn PacePicker() -> impl IntoView {
     let page = Page::get();
-    let speed = page.select(|state| state.speed);
-    let options = move || {
-        page.refusals.get();
-        let open = speed.get();
-        // A speed set by a script need not be one of the steps.
-        let other = (!Speed::STEPS.contains(&open)).then_some(open);
-        let option = move |step: Speed| view! { <option value=speed_label(step) prop:selected={step == open}>{speed_label(step)}</option> };
-        Speed::STEPS.into_iter().chain(other).map(option).collect_view()
+    let pace = page.select(Pace::of);
+    let groups = move || {
+        page.refusals.track();
+        let open = pace.get();
+        let option = move |step: Pace| view! { <option value=step.label() prop:selected={step == open}>{step.label()}</option> };
+        let group = move |(label, steps): (&'static str, Vec<Pace>)| view! { <optgroup label=label>{steps.into_iter().map(option).collect_view()}</optgroup> };
+        open.menu().into_iter().map(group).collect_view()
     };
     let pick = move |event: ev::Event| {
         let label = event_target_value(&event);
-        if let Some(step) = Speed::STEPS.into_iter().find(|step| speed_label(*step) == label) {
-            page.send(&Command::Speed(step));
+        let steps = pace.get_untracked().menu().into_iter().flat_map(|(_, steps)| steps);
+        if let Some(step) = steps.into_iter().find(|step| step.label() == label) {
+            page.send(&step.command());
         }
         dom::blur(&event);
     };
-    view! { <select class="picker speed figure" aria-label="Speed" title="Market time per wall time" on:change=pick>{options}</select> }
+    view! { <select class="picker pace figure" aria-label="Pace" title="Pace: market time per wall time, or events a second" on:change=pick>{groups}</select> }
+}
+
+/// Whether a stretch is played over and over, and the way to begin and to end it.
+#[component]
+fn LoopButton() -> impl IntoView {
+    let page = Page::get();
+    let looped = page.select(|state| state.looped.clone());
+    let title = move || match looped.get() {
+        Some(range) => format!("{}: {}", Action::Loop.tooltip(), places::stretch(&range)),
+        None => format!("{}: what the timeline shows; drag over the timeline for another stretch", Action::Loop.tooltip()),
+    };
+    view! {
+        <button
+            type="button"
+            class="loop-button"
+            aria-label="Loop"
+            aria-pressed=move || looped.with(Option::is_some).to_string()
+            title=title
+            prop:disabled=move || page.state.with(|state| state.range.is_none())
+            on:mousedown=move |event| dom::keep_focus(&event)
+            on:click=move |_| page.act(Action::Loop)
+        >
+            <Icon path=icons::LOOP/>
+        </button>
+    }
 }
 
 /// "event 3 of 14 at this time", painted with the picture.

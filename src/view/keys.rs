@@ -1,6 +1,9 @@
 //! What a user can do without a mouse: one table from which keys, labels, tooltips and the key sheet are made.
 
-use crate::link::{Command, Speed, State, Status};
+use crate::link::{Command, State, Status};
+use crate::units::{Moment, UnixNanos};
+
+use super::pace::Pace;
 
 /// Everything that a key or button does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +14,10 @@ pub enum Action {
     StepBack,
     /// One event group forward.
     StepForward,
+    /// One second back.
+    SecondBack,
+    /// One second forward.
+    SecondForward,
     /// Start of the range.
     Home,
     /// End of the range.
@@ -19,8 +26,20 @@ pub enum Action {
     Slower,
     /// The next faster speed.
     Faster,
+    /// Play a stretch over and over, or end that.
+    Loop,
     /// Ask for a time to go to.
     GoTo,
+    /// A shorter part of the range on the timeline.
+    ZoomIn,
+    /// A longer part.
+    ZoomOut,
+    /// An earlier part.
+    PanBack,
+    /// A later part.
+    PanForward,
+    /// The whole range on the timeline.
+    ZoomWhole,
     /// Show what else can be opened.
     Choose,
     /// Bring the spread back to the middle of the ladder.
@@ -33,15 +52,23 @@ pub enum Action {
 
 impl Action {
     /// In the order of the key sheet.
-    pub const ALL: [Action; 12] = [
+    pub const ALL: [Action; 20] = [
         Action::PlayPause,
         Action::StepBack,
         Action::StepForward,
+        Action::SecondBack,
+        Action::SecondForward,
         Action::Home,
         Action::End,
         Action::Slower,
         Action::Faster,
+        Action::Loop,
         Action::GoTo,
+        Action::ZoomIn,
+        Action::ZoomOut,
+        Action::PanBack,
+        Action::PanForward,
+        Action::ZoomWhole,
         Action::Choose,
         Action::Centre,
         Action::Help,
@@ -55,11 +82,19 @@ impl Action {
             Action::PlayPause => "Play or pause",
             Action::StepBack => "Previous event group",
             Action::StepForward => "Next event group",
+            Action::SecondBack => "One second back",
+            Action::SecondForward => "One second forward",
             Action::Home => "Start of the range",
             Action::End => "End of the range",
             Action::Slower => "Slower",
             Action::Faster => "Faster",
+            Action::Loop => "Loop on or off",
             Action::GoTo => "Go to a time…",
+            Action::ZoomIn => "Zoom in on the timeline",
+            Action::ZoomOut => "Zoom out",
+            Action::PanBack => "Earlier part of the timeline",
+            Action::PanForward => "Later part of the timeline",
+            Action::ZoomWhole => "Whole range on the timeline",
             Action::Choose => "Choose an instrument…",
             Action::Centre => "Centre the ladder",
             Action::Help => "Keys",
@@ -67,18 +102,26 @@ impl Action {
         }
     }
 
-    /// The key as the browser names it (`KeyboardEvent.key`), lower case.
+    /// The key as the browser names it (`KeyboardEvent.key`), lower case; with `alt+` or `shift+` before it where they are held.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Action::PlayPause => " ",
             Action::StepBack => "arrowleft",
             Action::StepForward => "arrowright",
+            Action::SecondBack => "alt+arrowleft",
+            Action::SecondForward => "alt+arrowright",
             Action::Home => "home",
             Action::End => "end",
             Action::Slower => "[",
             Action::Faster => "]",
+            Action::Loop => "l",
             Action::GoTo => "g",
+            Action::ZoomIn => "w",
+            Action::ZoomOut => "s",
+            Action::PanBack => "a",
+            Action::PanForward => "d",
+            Action::ZoomWhole => "0",
             Action::Choose => "/",
             Action::Centre => "c",
             Action::Help => "?",
@@ -93,11 +136,19 @@ impl Action {
             Action::PlayPause => "Space",
             Action::StepBack => "←",
             Action::StepForward => "→",
+            Action::SecondBack => "Alt ←",
+            Action::SecondForward => "Alt →",
             Action::Home => "Home",
             Action::End => "End",
             Action::Slower => "[",
             Action::Faster => "]",
+            Action::Loop => "L",
             Action::GoTo => "G",
+            Action::ZoomIn => "W",
+            Action::ZoomOut => "S",
+            Action::PanBack => "A",
+            Action::PanForward => "D",
+            Action::ZoomWhole => "0",
             Action::Choose => "/",
             Action::Centre => "C",
             Action::Help => "?",
@@ -108,7 +159,8 @@ impl Action {
     /// Whether holding the key down does it again and again.
     #[must_use]
     pub fn repeats(self) -> bool {
-        matches!(self, Action::StepBack | Action::StepForward | Action::Slower | Action::Faster)
+        use Action::{Faster, PanBack, PanForward, SecondBack, SecondForward, Slower, StepBack, StepForward, ZoomIn, ZoomOut};
+        matches!(self, StepBack | StepForward | SecondBack | SecondForward | Slower | Faster | ZoomIn | ZoomOut | PanBack | PanForward)
     }
 
     /// Label and key, for a tooltip.
@@ -117,7 +169,7 @@ impl Action {
         format!("{} ({})", self.label(), self.key_cap())
     }
 
-    /// The action of a key pressed without Ctrl, Alt or Meta outside of a text field.
+    /// The action of a key pressed without Ctrl or Meta outside of a text field, named as by [`Action::key`].
     #[must_use]
     pub fn of_key(key: &str) -> Option<Action> {
         let key = key.to_lowercase();
@@ -138,40 +190,30 @@ impl Action {
             },
             Action::StepBack => open.then_some(Command::Step(-1)),
             Action::StepForward => open.then_some(Command::Step(1)),
+            Action::SecondBack => second(state, -1),
+            Action::SecondForward => second(state, 1),
             Action::Home => open.then_some(Command::Home),
             Action::End => open.then_some(Command::End),
-            Action::Slower => neighbour(state.speed, -1).map(Command::Speed),
-            Action::Faster => neighbour(state.speed, 1).map(Command::Speed),
-            Action::GoTo | Action::Choose | Action::Centre | Action::Help | Action::Dismiss => None,
+            Action::Slower => Pace::of(state).neighbour(-1).map(Pace::command),
+            Action::Faster => Pace::of(state).neighbour(1).map(Pace::command),
+            // The page knows what else these need: what lies on top, which part of the range is shown.
+            Action::Loop | Action::GoTo | Action::Choose | Action::Centre | Action::Help | Action::Dismiss => None,
+            Action::ZoomIn | Action::ZoomOut | Action::PanBack | Action::PanForward | Action::ZoomWhole => None,
         }
     }
 }
 
-/// The next step of [`Speed::STEPS`] below or above a speed, which itself need not be a step.
-fn neighbour(speed: Speed, by: i8) -> Option<Speed> {
-    let rank = |speed: Speed| match speed {
-        Speed::Times { milli } => milli,
-        Speed::Max => u64::MAX,
-    };
-    let mut steps = Speed::STEPS.into_iter();
-    if by < 0 { steps.rfind(|step| rank(*step) < rank(speed)) } else { steps.find(|step| rank(*step) > rank(speed)) }
-}
-
-/// `×10`, `×0.1`, `max`.
-#[must_use]
-pub fn speed_label(speed: Speed) -> String {
-    match speed {
-        Speed::Max => "max".to_owned(),
-        Speed::Times { milli } => {
-            let value = super::numbers::exact(i128::from(milli), crate::units::Scale(3), 0);
-            format!("×{value}")
-        }
-    }
+/// A second before or after the moment shown, or the one that is being sought.
+fn second(state: &State, by: i64) -> Option<Command> {
+    let moment: Moment = state.seeking.as_ref().or(state.as_of.as_ref())?.parse().ok()?;
+    let time = moment.time.0.checked_add(by * 1_000_000_000)?;
+    state.table.is_some().then(|| Command::Seek(UnixNanos(time).to_string()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Speed;
 
     #[test]
     fn no_two_actions_share_a_key_or_a_label() {
@@ -197,23 +239,19 @@ mod tests {
     }
 
     #[test]
-    fn speed_keys_walk_the_menu_and_stop_at_its_ends() {
+    fn keys_for_slower_and_faster_keep_to_what_paces() {
         let mut state = State { speed: Speed::STEPS[0], ..State::default() };
-        for step in &Speed::STEPS[1..] {
-            assert_eq!(Action::Faster.command(&state), Some(Command::Speed(*step)));
-            state.speed = *step;
-        }
-        assert_eq!(Action::Faster.command(&state), None);
-        state.speed = Speed::Times { milli: 1_500 };
-        assert_eq!(Action::Slower.command(&state), Some(Command::Speed(Speed::Times { milli: 1_000 })));
-        assert_eq!(Action::Faster.command(&state), Some(Command::Speed(Speed::Times { milli: 2_000 })));
-        state.speed = Speed::STEPS[0];
+        assert_eq!(Action::Faster.command(&state), Some(Command::Speed(Speed::STEPS[1])));
         assert_eq!(Action::Slower.command(&state), None);
+        (state.pacing, state.rate) = ("events".into(), Some(1_000));
+        assert_eq!(Action::Faster.command(&state), Some(Command::PaceByEvents(10_000)));
     }
-
     #[test]
-    fn speeds_have_labels() {
-        let labels: Vec<String> = Speed::STEPS.map(speed_label).iter().map(|label| label.replace('\u{2009}', " ")).collect();
-        assert_eq!(labels, ["×0.1", "×0.5", "×1", "×2", "×5", "×10", "×60", "×100", "×600", "×1 000", "×10 000", "max"]);
+    fn a_second_is_counted_from_the_moment_that_is_sought() {
+        let mut state = State { table: Some("mbo".into()), as_of: Some("5000000000/3".into()), ..State::default() };
+        assert_eq!(Action::SecondForward.command(&state), Some(Command::Seek("6000000000".into())));
+        state.seeking = Some("9000000000".into());
+        assert_eq!(Action::SecondBack.command(&state), Some(Command::Seek("8000000000".into())));
+        assert_eq!(Action::SecondBack.command(&State::default()), None);
     }
 }

@@ -158,7 +158,7 @@ fn spread(bid: Option<&FrameLevel>, ask: Option<&FrameLevel>, scale: Scale, deci
 
 /// How many leading bytes all of at least two texts share, leaving at least the last two characters of the shortest. Prices are ASCII but for the
 /// thin space and the minus, and a cut is only made where one ends.
-fn shared_prefix<'a>(mut texts: impl Iterator<Item = &'a String> + Clone) -> usize {
+pub(super) fn shared_prefix<'a>(mut texts: impl Iterator<Item = &'a String> + Clone) -> usize {
     let Some(first) = texts.next() else { return 0 };
     if texts.clone().next().is_none() {
         return 0;

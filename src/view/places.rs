@@ -35,6 +35,8 @@ pub struct Remembered {
     pub open: Open,
     /// The speed.
     pub speed: Speed,
+    /// Events a second, where they pace playback.
+    pub rate: Option<u32>,
     /// Stores that the user gave by their addresses, which never hold a credential.
     pub added: Vec<StoreInfo>,
 }
@@ -42,7 +44,9 @@ pub struct Remembered {
 /// What to remember of the state; nothing when nothing is open.
 #[must_use]
 pub fn remember(state: &State, added: &[StoreInfo]) -> Option<Remembered> {
-    (state.table.is_some() && state.as_of.is_some()).then(|| Remembered { open: here_and_now(state), speed: state.speed, added: added.to_vec() })
+    let rate = state.rate.filter(|_| state.pacing == "events");
+    let open = state.table.is_some() && state.as_of.is_some();
+    open.then(|| Remembered { open: here_and_now(state), speed: state.speed, rate, added: added.to_vec() })
 }
 
 /// Another store.
@@ -125,6 +129,15 @@ pub fn as_of_text(state: &State) -> (u8, String) {
     (percent, moment.map_or_else(|| "nothing shown yet".to_owned(), |moment| clock::short(moment.time)))
 }
 
+/// A stretch of time as words: `23:00:00.000 to 23:10:00.000`, with the dates where they differ.
+#[must_use]
+pub fn stretch(range: &Range) -> String {
+    let (Ok(from), Ok(to)) = (range.from.parse::<UnixNanos>(), range.to.parse::<UnixNanos>()) else { return String::new() };
+    let full = clock::date(from) != clock::date(UnixNanos(to.0.saturating_sub(1)));
+    let text = |time| if full { clock::short(time) } else { clock::time(time) };
+    format!("{} to {}", text(from), text(to))
+}
+
 fn day_of(time: UnixNanos) -> Option<Range> {
     let from = time.0.div_euclid(NANOS_PER_DAY).checked_mul(NANOS_PER_DAY)?;
     let to = from.checked_add(NANOS_PER_DAY)?;
@@ -167,6 +180,13 @@ mod tests {
         assert!(range(&state(), "11:00", "10:00").unwrap_err().contains("before it begins"));
         assert!(range(&state(), "x", "10:00").unwrap_err().starts_with("From"));
         assert!(range(&state(), "10:00", "x").unwrap_err().starts_with("To"));
+    }
+
+    #[test]
+    fn a_stretch_names_its_dates_only_where_they_differ() {
+        let range = |from: i64, to: i64| Range { from: from.to_string(), to: to.to_string() };
+        assert_eq!(stretch(&range(DAY, DAY + NANOS_PER_DAY)).replace('\u{2009}', " "), "00:00:00.000 000 000 to 00:00:00.000 000 000");
+        assert_eq!(stretch(&range(DAY, DAY + NANOS_PER_DAY + 1)), "2023-12-25 00:00:00Z to 2023-12-26 00:00:00.000000001Z");
     }
 
     #[test]

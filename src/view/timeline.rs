@@ -1,49 +1,76 @@
 //! The timeline's picture: activity as bars, empty stretches, the loop, and what lies under the pointer.
 //!
-//! The picture is a path in a box of [`BOX_WIDTH`] × [`BOX_HEIGHT`] units that the page stretches to the room there is. A column's
-//! height is the square root of the rows of its busiest bar: a day's quietest minute stays visible beside its busiest.
+//! The picture is a path in a box of [`BOX_WIDTH`] × [`BOX_HEIGHT`] units that the page stretches to the room there is. A column is
+//! as high as the rows of its busiest bar, so that twice the height is twice the rows.
 
-use crate::link::{Histogram, Range};
-use crate::units::UnixNanos;
+use crate::link::{Histogram, Range, State};
+use crate::units::{Moment, UnixNanos};
 
 use super::clock;
 use super::numbers::{THIN, count};
-use super::track::Track;
+use super::track::{Track, percent};
 
 /// Width of the picture: columns that a wide screen still tells apart.
 pub const BOX_WIDTH: u32 = 1_000;
 /// Height of the picture.
 pub const BOX_HEIGHT: u32 = 100;
-/// A stretch of so many bars without a row, between rows, is marked.
+/// What a bar with a row has at least of the height: about a pixel.
+const LEAST_HEIGHT: f64 = 2.5;
+/// A stretch without a row, between rows, is marked when it is longer than so many bars …
 const GAP_BARS: u32 = 2;
+/// … and would hold so many rows if they came evenly: a silence between two orders is no gap.
+const GAP_ROWS: u128 = 20;
 /// The least that can be zoomed to.
 const LEAST_SPAN: i128 = 1_000_000;
+/// What one step of the wheel, a key or a button zooms by.
+pub const ZOOM: f64 = 0.5;
+/// What one step of the wheel or a key moves by, of the width shown.
+pub const PAN: f64 = 0.2;
 
 /// What is drawn of a histogram.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Picture {
     /// Outline of the columns, as a path.
     pub bars: String,
-    /// Outline of the stretches without rows, as a path.
+    /// The stretches without rows: a polygon in shares of the box, for the style sheet to clip the hatching by. Empty without any.
     pub gaps: String,
-    /// `peak 3 412 rows in 1 min at 14:30`; empty without rows.
-    pub summary: String,
 }
 
 fn numbers(histogram: &Histogram) -> Option<(i64, i64)> {
     Some((histogram.from.parse().ok()?, histogram.width.parse().ok().filter(|width| *width > 0)?))
 }
 
+fn start_of(from: i64, width: i64, bar: u32) -> UnixNanos {
+    UnixNanos((i128::from(from) + i128::from(bar) * i128::from(width)).clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+}
+
+/// The busiest bar, the first of them, and its rows.
+fn peak(histogram: &Histogram) -> Option<(u32, u64)> {
+    histogram.counts.iter().copied().max_by_key(|(bar, rows)| (*rows, u32::MAX - *bar)).filter(|(_, rows)| *rows > 0)
+}
+
+/// `peak 3 412 rows in 1 min at 14:30`, that there is no row, or why they cannot be counted.
+#[must_use]
+pub fn summary(histogram: &Histogram) -> String {
+    if let Some(reason) = &histogram.reason {
+        return reason.clone();
+    }
+    match (numbers(histogram), peak(histogram)) {
+        (Some((from, width)), Some((bar, rows))) => {
+            format!("peak {} rows in {} at {}", count(rows), span(width), time_of_day(start_of(from, width, bar), width))
+        }
+        (Some(_), None) if !histogram.loading => "no rows".to_owned(),
+        _ => String::new(),
+    }
+}
+
 /// Draws a histogram on the stretch of time that the timeline shows.
 #[must_use]
 pub fn picture(histogram: &Histogram, track: Track) -> Picture {
     let Some((from, width)) = numbers(histogram) else { return Picture::default() };
-    let start_of = |bar: u32| UnixNanos((i128::from(from) + i128::from(bar) * i128::from(width)).clamp(i64::MIN.into(), i64::MAX.into()) as i64);
+    let start_of = |bar: u32| start_of(from, width, bar);
     let column = |time: UnixNanos| (track.fraction(time) * f64::from(BOX_WIDTH)).round() as u32;
-    let Some((peak_bar, peak)) = histogram.counts.iter().copied().max_by_key(|(bar, rows)| (*rows, u32::MAX - *bar)).filter(|(_, rows)| *rows > 0)
-    else {
-        return Picture::default();
-    };
+    let Some((_, peak)) = peak(histogram) else { return Picture::default() };
     let mut heights = vec![0u64; BOX_WIDTH as usize];
     for (bar, rows) in &histogram.counts {
         let (left, right) = (column(start_of(*bar)), column(start_of(bar.saturating_add(1))));
@@ -54,30 +81,31 @@ pub fn picture(histogram: &Histogram, track: Track) -> Picture {
         }
     }
     let mut bars = String::new();
-    let scale = f64::from(BOX_HEIGHT) / (peak as f64).sqrt();
     let mut at = 0;
     while at < heights.len() {
         let rows = heights[at];
         let end = heights[at..].iter().position(|other| *other != rows).map_or(heights.len(), |length| at + length);
         if rows > 0 {
             // Never nothing: a single row is activity.
-            let height = ((rows as f64).sqrt() * scale).max(4.0);
+            let height = (rows as f64 / peak as f64 * f64::from(BOX_HEIGHT)).max(LEAST_HEIGHT);
             bars.push_str(&format!("M{at} {BOX_HEIGHT}V{:.1}H{end}V{BOX_HEIGHT}Z", f64::from(BOX_HEIGHT) - height));
         }
         at = end;
     }
+    let rows: u128 = histogram.counts.iter().map(|(_, rows)| u128::from(*rows)).sum();
     let mut gaps = String::new();
     for pair in histogram.counts.windows(2) {
         let [(before, _), (after, _)] = pair else { continue };
-        if after - before > GAP_BARS {
-            let (left, right) = (column(start_of(before + 1)), column(start_of(*after)));
-            if right > left {
-                gaps.push_str(&format!("M{left} 0H{right}V{BOX_HEIGHT}H{left}Z"));
-            }
+        let empty = after - before - 1;
+        if empty >= GAP_BARS && u128::from(empty) * rows >= GAP_ROWS * u128::from(histogram.bars) {
+            let [left, right] = [before + 1, *after].map(|bar| percent(track.fraction(start_of(bar))));
+            gaps.push_str(&format!(",{left} 100%,{left} 0%,{right} 0%,{right} 100%"));
         }
     }
-    let summary = format!("peak {} rows in {} at {}", count(peak), span(width), time_of_day(start_of(peak_bar), width));
-    Picture { bars, gaps, summary }
+    if !gaps.is_empty() {
+        gaps = format!("polygon(0% 100%{gaps},100% 100%)");
+    }
+    Picture { bars, gaps }
 }
 
 /// `14:30 · 3 412 rows in 1 min`, or that the stretch has none.
@@ -127,6 +155,14 @@ pub fn zoomed(shown: Track, whole: Track, around: f64, factor: f64) -> Option<Ra
     Some(Range { from: from.to_string(), to: (from + span).to_string() })
 }
 
+/// Where the moment on screen, or the one that is sought, lies in the stretch shown; its middle when it lies outside.
+#[must_use]
+pub fn playhead(state: &State, shown: Track) -> f64 {
+    let moment = state.seeking.as_ref().or(state.as_of.as_ref()).and_then(|moment| moment.parse::<Moment>().ok());
+    let within = moment.filter(|moment| (shown.from()..shown.to()).contains(&moment.time));
+    within.map_or(0.5, |moment| shown.fraction(moment.time))
+}
+
 /// The stretch moved by a share of its width, within the range.
 #[must_use]
 pub fn panned(shown: Track, whole: Track, share: f64) -> Range {
@@ -153,22 +189,43 @@ mod tests {
 
     #[test]
     fn the_busiest_bar_has_the_full_height_and_is_named() {
-        let picture = picture(&minutes(vec![(0, 1), (720, 3_600), (721, 900)]), day());
-        assert!(picture.bars.starts_with("M0 100V96.0H1V100Z"), "{}", picture.bars);
+        let histogram = minutes(vec![(0, 1), (720, 3_600), (721, 900)]);
+        assert_eq!(summary(&histogram), "peak 3\u{2009}600 rows in 1\u{2009}min at 12:00");
+        let picture = picture(&histogram, day());
+        assert!(picture.bars.starts_with("M0 100V97.5H1V100Z"), "{}", picture.bars);
         assert!(picture.bars.contains("M500 100V0.0H501V100Z"), "{}", picture.bars);
-        assert_eq!(picture.summary, "peak 3\u{2009}600 rows in 1\u{2009}min at 12:00");
+        assert!(picture.bars.contains("M501 100V75.0H502V100Z"), "{}", picture.bars);
     }
 
     #[test]
-    fn stretches_without_rows_between_rows_are_marked_and_short_ones_are_not() {
-        let picture = picture(&minutes(vec![(0, 5), (2, 5), (1_439, 5)]), day());
-        assert_eq!(picture.gaps, "M2 0H999V100H2Z");
+    fn stretches_without_rows_are_marked_where_rows_were_to_be_expected() {
+        // Every bar's worth of rows is missing from bar 240 to 479.
+        let steady = |bar: u32| !(240..480).contains(&bar);
+        let counts = (0..1_440).filter(|bar| steady(*bar)).map(|bar| (bar, 5)).collect();
+        assert_eq!(picture(&minutes(counts), day()).gaps, "polygon(0% 100%,16.667% 100%,16.667% 0%,33.333% 0%,33.333% 100%,100% 100%)");
+        // A row an hour: an hour without is nothing unusual.
+        let sparse = (0..24).map(|hour| (hour * 60, 1)).collect();
+        assert_eq!(picture(&minutes(sparse), day()).gaps, "");
+        // One empty bar is none.
+        let short = (0..1_440).filter(|bar| *bar != 700).map(|bar| (bar, 500)).collect();
+        assert_eq!(picture(&minutes(short), day()).gaps, "");
     }
 
     #[test]
-    fn a_range_without_rows_draws_nothing() {
-        assert_eq!(picture(&minutes(Vec::new()), day()), Picture::default());
-        assert_eq!(picture(&Histogram::default(), day()), Picture::default());
+    fn a_range_without_rows_says_so() {
+        assert_eq!((picture(&minutes(Vec::new()), day()), summary(&minutes(Vec::new())).as_str()), (Picture::default(), "no rows"));
+        let loading = Histogram { loading: true, ..minutes(Vec::new()) };
+        assert_eq!((summary(&loading), summary(&Histogram::default())), (String::new(), String::new()));
+        let refused = Histogram { reason: Some("the store refused".into()), ..minutes(Vec::new()) };
+        assert_eq!(summary(&refused), "the store refused");
+    }
+
+    #[test]
+    fn zooming_by_keys_is_around_the_moment_on_screen() {
+        let mut state = State { as_of: Some(format!("{}/2", DAY + 360 * MINUTE)), ..State::default() };
+        assert_eq!(playhead(&state, day()), 0.25);
+        state.as_of = Some((DAY - 1).to_string());
+        assert_eq!((playhead(&state, day()), playhead(&State::default(), day())), (0.5, 0.5));
     }
 
     #[test]

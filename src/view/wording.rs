@@ -1,11 +1,11 @@
 //! Words for states, places and failures. Sentence case, no full stop on one-line labels, errors begin with what was being done.
 
-use crate::link::{ErrorJson, Import, InstrumentInfo, Nearest, Range, State, Status, StoreInfo, StoreKind, TableInfo};
+use crate::link::{ErrorJson, Import, InstrumentInfo, Nearest, Range, Speed, State, Status, StoreInfo, StoreKind, TableInfo};
 use crate::units::UnixNanos;
 
 use super::clock;
-use super::keys::speed_label;
 use super::numbers::{THIN, bytes, count, si};
+use super::pace::Pace;
 
 /// The word of the toolbar: what the page is doing, never told by colour alone.
 #[must_use]
@@ -23,7 +23,10 @@ pub fn status_word(state: &State) -> String {
         Status::Idle => "NOTHING OPEN".to_owned(),
         Status::Connecting => "CONNECTING".to_owned(),
         Status::Loading => "LOADING".to_owned(),
-        Status::Playing => format!("REPLAY {}", speed_label(state.speed)),
+        Status::Playing => match Pace::of(state) {
+            Pace::Time(Speed::Max) => "REPLAY MAX".to_owned(),
+            pace => format!("REPLAY {}", pace.label()),
+        },
         Status::Paused => "PAUSED".to_owned(),
         Status::Following => "LIVE".to_owned(),
         Status::Ended => "END".to_owned(),
@@ -63,7 +66,7 @@ pub fn announcement(state: &State) -> String {
         Status::Idle => "Nothing is open".to_owned(),
         Status::Connecting => format!("Connecting to {source}"),
         Status::Loading => "Loading".to_owned(),
-        Status::Playing => format!("Playing at {}", speed_label(state.speed)),
+        Status::Playing => format!("Playing at {}", Pace::of(state).label()),
         Status::Paused => "Paused".to_owned(),
         Status::Following => "Following the newest event".to_owned(),
         Status::Ended => "End of the range".to_owned(),
@@ -361,7 +364,6 @@ pub fn stores_unreachable(detail: &str) -> ErrorJson {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Speed;
 
     #[test]
     fn every_state_has_its_word() {

@@ -10,11 +10,18 @@ use web_sys::{
     AddEventListenerOptions, Element, Event, FocusEvent, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver, WheelEvent,
 };
 
-/// Calls `handle` with each key pressed alone (`KeyboardEvent.key`) outside of text fields, menus and open dialogs, and whether it
-/// comes from holding the key down; when it answers true, the browser does nothing else with the key. Lives as long as the page.
+/// Calls `handle` with each key pressed (`KeyboardEvent.key`) outside of text fields, menus and open dialogs, and whether it comes
+/// from holding the key down; when it answers true, the browser does nothing else with the key. Held beside it, Alt is named before
+/// it (`alt+`), and Shift (`shift+`) where it makes no other character of it. Lives as long as the page.
 pub fn on_key(window: &Window, handle: impl Fn(&str, bool) -> bool + 'static) {
     let closure = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| {
-        if !event.ctrl_key() && !event.alt_key() && !event.meta_key() && !taken(&event) && handle(&event.key(), event.repeat()) {
+        if event.ctrl_key() || event.meta_key() || taken(&event) {
+            return;
+        }
+        let key = event.key();
+        let alt = if event.alt_key() { "alt+" } else { "" };
+        let shift = if event.shift_key() && key.chars().nth(1).is_some() { "shift+" } else { "" };
+        if handle(&[alt, shift, &key].concat(), event.repeat()) {
             event.prevent_default();
         }
     });

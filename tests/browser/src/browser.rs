@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use fantoccini::actions::{InputSource as _, KeyAction, KeyActions};
+use fantoccini::actions::{InputSource as _, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction};
 use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -211,6 +211,45 @@ impl Browser {
         };
         let press = KeyActions::new("keys".to_owned()).then(KeyAction::Down { value }).then(KeyAction::Up { value });
         self.client.perform_actions(press).await.map_err(text)
+    }
+
+    /// Presses the mouse's left button at a place of the window, moves it over the others, and releases it at the last.
+    ///
+    /// # Errors
+    /// When the browser refuses.
+    pub async fn drag(&self, places: &[(f64, f64)]) -> Result<(), String> {
+        let to = |(x, y): (f64, f64)| PointerAction::MoveTo { duration: None, x, y };
+        let mut actions = MouseActions::new("mouse".to_owned());
+        for (index, place) in places.iter().enumerate() {
+            actions = actions.then(to(*place));
+            if index == 0 {
+                actions = actions.then(PointerAction::Down { button: MOUSE_BUTTON_LEFT });
+            }
+        }
+        self.client.perform_actions(actions.then(PointerAction::Up { button: MOUSE_BUTTON_LEFT })).await.map_err(text)
+    }
+
+    /// Moves the mouse to a place of the window.
+    ///
+    /// # Errors
+    /// When the browser refuses.
+    pub async fn point(&self, (x, y): (f64, f64)) -> Result<(), String> {
+        let actions = MouseActions::new("mouse".to_owned()).then(PointerAction::MoveTo { duration: None, x, y });
+        self.client.perform_actions(actions).await.map_err(text)
+    }
+
+    /// Left, top, width and height of an element in the window.
+    ///
+    /// # Errors
+    /// When there is no such element.
+    pub async fn area(&self, selector: &str) -> Result<[f64; 4], String> {
+        let script = format!(
+            "const area = document.querySelector({}).getBoundingClientRect(); return [area.left, area.top, area.width, area.height];",
+            json!(selector)
+        );
+        let area = self.run(&script).await?;
+        let at = |index: usize| area[index].as_f64().ok_or_else(|| format!("{selector} has no place: {area}"));
+        Ok([at(0)?, at(1)?, at(2)?, at(3)?])
     }
 
     /// What the system is said to prefer: `dark` or `light`.

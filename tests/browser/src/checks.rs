@@ -8,6 +8,9 @@ mod pacing;
 mod pictures;
 mod renewal;
 mod sessions;
+mod size;
+mod tape;
+mod timeline;
 mod welcome;
 
 use std::future::Future;
@@ -37,6 +40,7 @@ macro_rules! check {
 /// All of them, in the order in which they run.
 pub const ALL: &[Check] = &[
     check!(sessions::recorded_sessions_decode_the_same_as_natively, 900),
+    check!(size::the_module_is_at_most_a_megabyte_on_the_wire, 120),
     check!(opening::the_synthetic_session_opens_by_itself, 90),
     check!(opening::the_page_loads_nothing_from_elsewhere, 60),
     check!(opening::commands_that_are_none_are_refused_and_change_nothing, 60),
@@ -47,6 +51,13 @@ pub const ALL: &[Check] = &[
     check!(welcome::a_reload_keeps_the_place, 90),
     check!(pacing::market_time_keeps_the_asked_speed, 180),
     check!(pacing::the_time_to_the_first_book, 120),
+    check!(tape::every_trade_of_the_day_stands_on_the_tape_once, 180),
+    check!(tape::a_size_leaves_only_the_trades_that_have_it, 120),
+    check!(tape::a_click_on_a_trade_goes_to_just_after_it, 120),
+    check!(tape::scrolled_away_the_lines_stand_still_and_what_waits_is_counted, 180),
+    check!(timeline::the_bars_are_the_rows_of_the_file, 120),
+    check!(timeline::a_drag_loops_and_the_key_ends_it, 120),
+    check!(timeline::playback_is_paced_by_events, 120),
     check!(books::five_moments_of_the_es_day_show_the_known_books, 240),
     check!(books::playing_over_a_moment_and_seeking_back_give_one_digest, 180),
     check!(books::steps_forward_and_back_come_to_the_same_book, 120),

@@ -109,6 +109,44 @@ pub fn receive_times(file: &Path) -> Result<Vec<u64>, String> {
     }
 }
 
+/// A trade of an MBO file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trade {
+    /// When it was received, in nanoseconds since 1970.
+    pub time: u64,
+    /// How many records with that time there are up to it, itself included.
+    pub ordinal: usize,
+    /// Price in units of 10⁻⁹.
+    pub price: i64,
+    /// Contracts.
+    pub size: u32,
+    /// `▲` buy aggressor, `▼` sell aggressor, `·` not known.
+    pub mark: &'static str,
+}
+
+/// The trades of an MBO file, in file order.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn trades(file: &Path) -> Result<Vec<Trade>, String> {
+    let wrong = |error: dbn::Error| format!("{}: {error}", file.display());
+    let mut decoder = Decoder::from_zstd_file(file).map_err(wrong)?;
+    let (mut trades, mut time, mut ordinal) = (Vec::new(), 0, 0);
+    while let Some(record) = decoder.decode_record::<dbn::MboMsg>().map_err(wrong)? {
+        ordinal = if record.ts_recv == time { ordinal + 1 } else { 1 };
+        time = record.ts_recv;
+        if record.action as u8 == b'T' {
+            let mark = match record.side as u8 {
+                b'B' => "▲",
+                b'A' => "▼",
+                _ => "·",
+            };
+            trades.push(Trade { time, ordinal, price: record.price, size: record.size, mark });
+        }
+    }
+    Ok(trades)
+}
+
 /// A price in units of 10⁻⁹ as the shortest exact decimal.
 fn nanos_as_decimal(text: &str) -> Result<String, String> {
     let nanos: i64 = text.parse().map_err(|error| format!("price {text}: {error}"))?;
