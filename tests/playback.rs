@@ -5,6 +5,8 @@
 
 #[path = "support/databento.rs"]
 mod databento;
+#[path = "playback/panels.rs"]
+mod panels;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

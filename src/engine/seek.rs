@@ -392,6 +392,10 @@ impl Engine {
             self.frame.changed(&mut self.tally.frames_conflated);
         }
         if self.looped.is_some() && whole {
+            if done.rows > 0 {
+                // The end is shown before the stretch begins anew.
+                self.looped_at = now;
+            }
             return self.loop_back(now);
         }
         more
