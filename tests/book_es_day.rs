@@ -4,12 +4,15 @@
 
 #[path = "support/databento.rs"]
 mod databento;
+#[path = "support/play.rs"]
+mod play;
 
 use std::fmt::Write;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use databento::{data_file, declare, mbo, mbp1, mbp10, play, select};
+use databento::{data_file, declare, mbo, mbp1, mbp10};
+use play::{play, select};
 use sha2::{Digest, Sha256};
 use tickscope::book::{Book, BookLevel, DepthSnapshot};
 use tickscope::market::{Binding, BookKind, DepthRow};
