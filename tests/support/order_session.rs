@@ -7,7 +7,7 @@ use tickscope::market::{Binding, ColumnDecl, Feed};
 use tickscope::units::{Moment, Place, UnixNanos};
 use tickscope::view::book::digest_text;
 
-use crate::small_store::{COLUMNS, Harness, Row, batch_of};
+use crate::small_store::{Harness, Layout, Row, batch_of};
 
 pub const DAY: i64 = 1_703_462_400_000_000_000;
 pub const BUDGET: usize = 96 << 20;
@@ -79,7 +79,13 @@ pub fn session(seed: u64, events: usize, ties: u64) -> Vec<Row> {
 
 /// The book after whole groups up to a moment, built without store, wire, history or windows.
 pub fn truth(rows: &[Row], at: Moment) -> (String, usize) {
-    let columns: Vec<_> = COLUMNS.iter().map(|(name, kind)| ColumnDecl { name: (*name).into(), kind: (*kind).into() }).collect();
+    let (book, applied) = true_book(rows, Layout::Orders, at);
+    (digest_text(book.digest()), applied)
+}
+
+/// The same for a table of any layout, and the book itself.
+pub fn true_book(rows: &[Row], layout: Layout, at: Moment) -> (Book, usize) {
+    let columns: Vec<_> = layout.columns().iter().map(|(name, kind)| ColumnDecl { name: (*name).into(), kind: (*kind).into() }).collect();
     let binding = Binding::bind("orders", &columns, Some("ts_recv")).unwrap();
     let names: Vec<&str> = binding.columns.iter().map(String::as_str).collect();
     let chunk = Feed::new(&binding).load(&batch_of(rows, &names)).unwrap();
@@ -103,7 +109,7 @@ pub fn truth(rows: &[Row], at: Moment) -> (String, usize) {
         start = row + 1;
         applied = row + 1;
     }
-    (digest_text(book.digest()), applied)
+    (book, applied)
 }
 
 pub fn opened(rows: Vec<Row>, rows_per_batch: usize, budget: usize) -> Harness {

@@ -1,4 +1,4 @@
-//! A store of one table in memory, for scenarios of the engine: it answers the engine's own statements over the real encoder, in
+//! A store in memory, all of whose tables show the same rows, for scenarios of the engine: it answers the engine's own statements over the real encoder, in
 //! virtual time, and fails on request the way servers do.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -37,6 +37,37 @@ pub const COLUMNS: [(&str, &str); 8] = [
     ("flags", "SHORT"),
 ];
 
+/// Which columns a table shows of the rows, and under which names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Order events.
+    Orders,
+    /// Trades alone.
+    Trades,
+    /// Bars that open, turn and close at the row's price.
+    Bars,
+    /// Levels; the flag 32 marks those of a snapshot.
+    Changes,
+    /// LOBSTER's messages, which have no snapshot: adds, cancels and hidden executions.
+    Messages,
+}
+
+impl Layout {
+    /// Names and types.
+    pub fn columns(self) -> &'static [(&'static str, &'static str)] {
+        const PRICE: &str = "DECIMAL(18,9)";
+        match self {
+            Layout::Orders => &COLUMNS,
+            Layout::Trades => &[("ts_recv", "TIMESTAMP_NS"), ("side", "SYMBOL"), ("price", PRICE), ("amount", "LONG")],
+            Layout::Bars => &[("ts_recv", "TIMESTAMP_NS"), ("open", PRICE), ("high", PRICE), ("low", PRICE), ("close", PRICE), ("volume", "LONG")],
+            Layout::Changes => &[("ts_recv", "TIMESTAMP_NS"), ("is_snapshot", "BOOLEAN"), ("side", "SYMBOL"), ("price", PRICE), ("amount", "LONG")],
+            Layout::Messages => {
+                &[("ts_recv", "TIMESTAMP_NS"), ("type", "SHORT"), ("order_id", "LONG"), ("size", "LONG"), ("price", PRICE), ("direction", "SHORT")]
+            }
+        }
+    }
+}
+
 pub fn batch_of(rows: &[Row], columns: &[&str]) -> RecordBatch {
     let symbols = |pick: fn(&Row) -> char| -> ArrayRef {
         let mut builder = StringDictionaryBuilder::<UInt32Type>::new();
@@ -51,11 +82,18 @@ pub fn batch_of(rows: &[Row], columns: &[&str]) -> RecordBatch {
             "ts_event" => Arc::new(TimestampNanosecondArray::from_iter_values(rows.iter().map(|row| row.venue_time)).with_timezone("UTC")),
             "action" => symbols(|row| row.action),
             "side" => symbols(|row| row.side),
-            "price" => {
+            "price" | "open" | "high" | "low" | "close" => {
                 let prices = Decimal64Array::from_iter(rows.iter().map(|row| (row.action != 'R').then_some(row.price)));
                 Arc::new(prices.with_precision_and_scale(18, 9).unwrap())
             }
-            "size" => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.size))),
+            "is_snapshot" => Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.flags & 32 != 0)))),
+            "type" => Arc::new(Int16Array::from_iter_values(rows.iter().map(|row| match row.action {
+                'A' => 1,
+                'C' => 2,
+                _ => 5,
+            }))),
+            "direction" => Arc::new(Int16Array::from_iter_values(rows.iter().map(|row| if row.side == 'B' { 1 } else { -1 }))),
+            "size" | "amount" | "volume" => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.size))),
             "order_id" => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.id))),
             "flags" => Arc::new(Int16Array::from_iter_values(rows.iter().map(|row| row.flags))),
             other => panic!("no column {other}"),
@@ -83,6 +121,8 @@ struct Peer {
 /// The store, an engine, and virtual time between them.
 pub struct Harness {
     pub engine: Engine,
+    /// Tables by name, in the order in which they are listed.
+    pub tables: Vec<(&'static str, Layout)>,
     pub rows: Vec<Row>,
     pub rows_per_batch: usize,
     pub faults: Faults,
@@ -123,6 +163,7 @@ impl Harness {
     pub fn new(rows: Vec<Row>, rows_per_batch: usize, history_budget: usize) -> Harness {
         let mut harness = Harness {
             engine: Engine::new(history_budget),
+            tables: vec![("orders", Layout::Orders)],
             rows,
             rows_per_batch,
             faults: Faults::default(),
@@ -331,8 +372,14 @@ impl Harness {
         };
         let from = bound(">= to_timestamp_nanos(").unwrap_or(i64::MIN);
         let to = bound("< to_timestamp_nanos(").unwrap_or(i64::MAX);
-        let trades = sql.contains("\"action\" = 'T'");
-        let least: i64 = sql.split("\"size\" >= ").nth(1).map_or(i64::MIN, |rest| rest.split(' ').next().unwrap().parse().unwrap());
+        let named = |(name, _): &&(&str, Layout)| sql.contains(&format!("\"{name}\"")) || sql.contains(&format!("'{name}'"));
+        let layout = self.tables.iter().find(named).map_or(Layout::Orders, |(_, layout)| *layout);
+        let trades = sql.contains("\"action\" = 'T'") || sql.contains("\"type\" = 5") || layout == Layout::Trades;
+        let least: i64 = sql
+            .split("\"size\" >= ")
+            .nth(1)
+            .or_else(|| sql.split("\"amount\" >= ").nth(1))
+            .map_or(i64::MIN, |rest| rest.split(' ').next().unwrap().parse().unwrap());
         let listed = sql.split(" IN (").nth(1).and_then(|rest| rest.split("))").next()).unwrap_or("");
         let exact: Vec<i64> = listed.split("to_timestamp_nanos(").skip(1).map(|rest| rest.split(')').next().unwrap().parse().unwrap()).collect();
         let asked = |row: &&Row| {
@@ -350,18 +397,19 @@ impl Harness {
             RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap()
         };
         if sql.contains("FROM tables()") {
+            let all = self.tables.len();
             let answer = batch(vec![
-                ("table_name", text(vec!["orders"])),
-                ("designatedTimestamp", text(vec!["ts_recv"])),
-                ("table_row_count", count(self.rows.len())),
-                ("note", text(vec![""])),
-                ("has_counts", Arc::new(BooleanArray::from(vec![self.has_counts]))),
+                ("table_name", text(self.tables.iter().map(|(name, _)| *name).collect())),
+                ("designatedTimestamp", text(vec!["ts_recv"; all])),
+                ("table_row_count", Arc::new(Int64Array::from(vec![self.rows.len() as i64; all]))),
+                ("note", text(vec![""; all])),
+                ("has_counts", Arc::new(BooleanArray::from(vec![self.has_counts; all]))),
             ]);
             return self.send(socket, query, &[answer], None);
         }
         if sql.contains("FROM table_columns(") {
             let keys = [("symbol", "SYMBOL"), ("publisher_id", "INT")];
-            let (names, kinds) = COLUMNS.into_iter().chain(keys.into_iter().filter(|_| !self.keys.is_empty())).unzip();
+            let (names, kinds) = layout.columns().iter().copied().chain(keys.into_iter().filter(|_| !self.keys.is_empty())).unzip();
             return self.send(socket, query, &[batch(vec![("column", text(names)), ("type", text(kinds))])], None);
         }
         if sql.contains(" GROUP BY \"symbol\"") {
@@ -392,7 +440,8 @@ impl Harness {
             return self.send(socket, query, &[answer], None);
         }
         if sql.contains("AS anchor_time") {
-            let anchor = inside.iter().filter(|row| row.action == 'R' || row.flags & 32 != 0).map(|row| row.time).max();
+            let whole = !sql.contains("'R'") && !sql.contains("\"is_snapshot\" = true");
+            let anchor = inside.iter().filter(|row| whole || row.action == 'R' || row.flags & 32 != 0).map(|row| row.time).max();
             return self.send(socket, query, &[batch(vec![("anchor_time", time(anchor))])], None);
         }
         if sql.contains("AS bucket") {
