@@ -15,7 +15,7 @@ const RESERVED: &[(&[&str], &[&str])] = &[
     (&["web_sys", "gloo_net", "js_sys", "wasm_bindgen_futures"], &["web"]),
     (&["leptos", "wasm_bindgen", "console_error_panic_hook"], &["ui", "web"]),
     (&["tokio", "axum", "datafusion", "dbn", "parquet", "hyper", "clap", "dirs", "futures_util", "tokio_tungstenite", "async_trait"], &["server"]),
-    (&["ruzstd"], &["wire"]),
+    (&["zrip_decode"], &["wire"]),
     (&["xxhash_rust"], &["book", "server"]),
     (&["std::fs", "std::net", "std::env", "std::process", "std::thread"], &["server"]),
     (&["std::time::Instant", "std::time::SystemTime", "Instant", "SystemTime"], &["server"]),

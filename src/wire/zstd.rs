@@ -6,7 +6,7 @@
 //! ```
 //! The frame is walked from end to end before anything is allocated; the decoder then only meets what passed.
 
-use ruzstd::decoding::FrameDecoder;
+use zrip_decode::context::DecompressContext;
 
 use super::error::{Part, WireError, WireFault, ZstdFault};
 use super::limits::{DecoderLimits, Limit, ZSTD_BLOCK_BYTES, ZSTD_WINDOW_BYTES};
@@ -16,7 +16,7 @@ const MAGIC: u32 = 0xfd2f_b528;
 
 /// Decompresses frames, keeping its tables from one to the next.
 pub(super) struct Decompressor {
-    decoder: FrameDecoder,
+    context: DecompressContext,
 }
 
 impl std::fmt::Debug for Decompressor {
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Decompressor {
 
 impl Decompressor {
     pub(super) fn new() -> Decompressor {
-        Decompressor { decoder: FrameDecoder::new() }
+        Decompressor { context: DecompressContext::new() }
     }
 
     /// Decompresses the rest of `reader` into `out`, whose old content is dropped and whose allocation is reused.
@@ -36,8 +36,8 @@ impl Decompressor {
         let fault = |fault| reader.fault(WireFault::Zstd(fault));
         out.clear();
         // Within the cap on bodies, so it fits.
-        out.resize(usize::try_from(size).unwrap_or(0), 0);
-        let written = self.decoder.decode_all(reader.rest(), out).map_err(|_| fault(ZstdFault::Corrupt))?;
+        let most = usize::try_from(size).unwrap_or(0);
+        let written = self.context.decompress_into_with_limit(reader.rest(), out, most).map_err(|_| fault(ZstdFault::Corrupt))?;
         if written as u64 == size { Ok(()) } else { Err(fault(ZstdFault::ContentSize)) }
     }
 }
