@@ -1,6 +1,7 @@
 //! Files that tests make themselves.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 use dbn::encode::{DbnEncoder, EncodeRecord};
@@ -30,7 +31,31 @@ pub struct Order {
 /// # Errors
 /// When it cannot be written; with its name.
 pub fn orders(path: &Path, orders: impl Iterator<Item = Order>) -> Result<(), String> {
-    write(path, orders).map_err(|why| format!("{}: {why}", path.display()))
+    let write = || -> Result<(), Box<dyn std::error::Error>> {
+        let mut encoder = encoder(path, Schema::Mbo)?;
+        each(orders, |record| Ok(encoder.encode_record(record)?))
+    };
+    write().map_err(|why| format!("{}: {why}", path.display()))
+}
+
+/// Writes the same rows as comma-separated text, as the vendor of the format does: prices in units of 1e-9, times in nanoseconds.
+///
+/// # Errors
+/// When it cannot be written; with its name.
+pub fn orders_csv(path: &Path, orders: impl Iterator<Item = Order>) -> Result<(), String> {
+    let write = || -> Result<(), Box<dyn std::error::Error>> {
+        let mut out = std::io::BufWriter::new(File::create(path)?);
+        writeln!(out, "ts_recv,ts_event,rtype,publisher_id,instrument_id,action,side,price,size,channel_id,order_id,flags,ts_in_delta,sequence")?;
+        each(orders, |record| {
+            let MboMsg { hd, order_id, price, size, flags, channel_id, action, side, ts_recv, ts_in_delta, sequence } = record;
+            let (action, side) = (*action as u8 as char, *side as u8 as char);
+            let RecordHeader { rtype, publisher_id, instrument_id, ts_event, .. } = hd;
+            write!(out, "{ts_recv},{ts_event},{rtype},{publisher_id},{instrument_id},{action},{side},{price},{size},")?;
+            writeln!(out, "{channel_id},{order_id},{},{ts_in_delta},{sequence}", flags.raw())?;
+            Ok(())
+        })
+    };
+    write().map_err(|why| format!("{}: {why}", path.display()))
 }
 
 /// Writes a file of trades, one of each of the instruments.
@@ -69,27 +94,29 @@ fn encoder(path: &Path, schema: Schema) -> Result<DbnEncoder<std::io::BufWriter<
     Ok(DbnEncoder::new(std::io::BufWriter::new(File::create(path)?), &metadata)?)
 }
 
-fn write(path: &Path, orders: impl Iterator<Item = Order>) -> Result<(), Box<dyn std::error::Error>> {
-    let mut encoder = encoder(path, Schema::Mbo)?;
+/// The records of the orders, each instrument's clear before its first.
+fn each(
+    orders: impl Iterator<Item = Order>,
+    mut take: impl FnMut(&MboMsg) -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<(), Box<dyn std::error::Error>> {
     let mut sequence = 0;
     let mut cleared = Vec::new();
-    let mut record =
-        |instrument: u32, time: u64, action: u8, side: u8, order_id: u64, price: i64, size: u32, ends_group: bool| -> Result<(), dbn::Error> {
-            sequence += 1;
-            encoder.encode_record(&MboMsg {
-                hd: RecordHeader::new::<MboMsg>(rtype::MBO, 1, instrument, time),
-                order_id,
-                price,
-                size,
-                flags: FlagSet::new(if ends_group { flags::LAST } else { 0 }),
-                channel_id: 0,
-                action: action as std::ffi::c_char,
-                side: side as std::ffi::c_char,
-                ts_recv: time,
-                ts_in_delta: 0,
-                sequence,
-            })
-        };
+    let mut record = |instrument: u32, time: u64, action: u8, side: u8, order_id: u64, price: i64, size: u32, ends_group: bool| {
+        sequence += 1;
+        take(&MboMsg {
+            hd: RecordHeader::new::<MboMsg>(rtype::MBO, 1, instrument, time),
+            order_id,
+            price,
+            size,
+            flags: FlagSet::new(if ends_group { flags::LAST } else { 0 }),
+            channel_id: 0,
+            action: action as std::ffi::c_char,
+            side: side as std::ffi::c_char,
+            ts_recv: time,
+            ts_in_delta: 0,
+            sequence,
+        })
+    };
     for Order { instrument, after, action, id, size, ends_group } in orders {
         if !cleared.contains(&instrument) {
             cleared.push(instrument);

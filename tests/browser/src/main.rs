@@ -8,6 +8,7 @@ mod bench;
 mod browser;
 mod checks;
 mod files;
+mod imports;
 mod made;
 mod messages;
 mod process;
@@ -53,7 +54,10 @@ async fn main() -> ExitCode {
         }
     };
     if parts.iter().any(|part| part == "--bench") {
-        let measured = bench::run(&driver).await;
+        let measured = match bench::run(&driver).await {
+            Ok(()) => imports::run().await,
+            Err(why) => Err(why),
+        };
         driver.close_browsers().await;
         return match measured {
             Ok(()) => ExitCode::SUCCESS,

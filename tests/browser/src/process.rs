@@ -40,6 +40,11 @@ impl Running {
         Ok(Running { child, output })
     }
 
+    /// The number by which the system knows it.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// What both of its outputs have said.
     pub fn output(&self) -> String {
         self.output.lock().map(|output| output.clone()).unwrap_or_default()

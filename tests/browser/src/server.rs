@@ -50,6 +50,23 @@ impl Server {
         Ok(Server { running, address })
     }
 
+    /// Waits until a table was imported; answers its rows and the seconds that took.
+    ///
+    /// # Errors
+    /// When it is not within some minutes; with what the server said.
+    pub async fn imported(&mut self, table: &str) -> Result<(u64, f64), String> {
+        let find = |line: &str| {
+            let (rows, took) = line.strip_prefix(table)?.strip_prefix(": ")?.split_once(" rows imported in ")?;
+            Some((rows.parse().ok()?, took.strip_suffix(" s")?.parse().ok()?))
+        };
+        self.running.line(Duration::from_secs(600), find).await
+    }
+
+    /// The number by which the system knows its process.
+    pub fn process(&self) -> Option<u32> {
+        self.running.id()
+    }
+
     /// What it has said, for a failure's text.
     pub fn output(&self) -> String {
         self.running.output()
