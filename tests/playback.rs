@@ -351,10 +351,11 @@ async fn run_for(client: &mut Client, time: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_file_a_synthetic_session_plays_and_says_what_it_is() {
+async fn without_a_file_a_sample_plays_and_says_what_it_is() {
     let (_server, mut client) = serve(Vec::new(), server::QUERY_TIMEOUT).await;
-    let state = open(&mut client, Open::default()).await;
-    assert!(state.catalogue.tables.iter().any(|table| table.synthetic));
+    let thin = Open { table: Some("mbo".into()), symbols: vec!["SYNTHIN".into()], ..Open::default() };
+    let state = open(&mut client, thin).await;
+    assert!(state.catalogue.tables.len() == 3 && state.catalogue.tables.iter().all(|table| table.synthetic));
     let book = state.book.as_ref().unwrap();
     assert_eq!((book.kind.as_str(), book.partial_since.as_ref()), ("L3", None));
     let end = play_to_the_end(&mut client).await;

@@ -28,11 +28,11 @@ mod http;
 mod imports;
 #[path = "serve/order.rs"]
 mod order;
+#[path = "serve/sample.rs"]
+mod sample;
 #[path = "serve/schemas.rs"]
 mod schemas;
 #[path = "serve/sql.rs"]
 mod sql;
-#[path = "serve/synthetic.rs"]
-mod synthetic;
 #[path = "serve/uploads.rs"]
 mod uploads;

@@ -114,8 +114,8 @@ impl Cache {
     /// The name of a table's entry: its files by path, size and time of change, its columns and its time column.
     pub(crate) fn key(&self, source: &TableSource) -> Key {
         let mut text = format!("{FORMAT_VERSION}\n");
-        if source.format == Format::Synthetic {
-            let _ = writeln!(text, "synthetic {}", super::synthetic::VERSION);
+        if let Format::Sample(schema) = source.format {
+            let _ = writeln!(text, "sample {} {schema}", super::sample::VERSION);
         }
         for file in &source.files {
             let _ = writeln!(text, "{:?} {} {}", file.path, file.bytes, file.modified_nanos);
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn an_entry_is_found_by_what_it_was_made_from() {
         let cache = Cache::open(&CachePlace::Temporary).unwrap();
-        let mut source = TableSource::synthetic();
+        let mut source = TableSource::sample().remove(0);
         let facts = Facts { in_place: false, rows: 3, first: Some(1), last: Some(i64::MAX) };
         let scratch = cache.scratch_file();
         fs::write(scratch.path(), b"x").unwrap();

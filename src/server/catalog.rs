@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::progress::Progress;
-use super::source::{Format, TableSource};
+use super::source::TableSource;
 use super::table::StoredTable;
 use crate::link::Import;
 
@@ -95,12 +95,11 @@ impl TableEntry {
         }
     }
 
-    /// What a person should know of it; `synthetic` for the session that this program made.
+    /// What a person should know of it; it begins with `synthetic` for a table that this program made.
     pub(crate) fn note(&self) -> Option<String> {
         match &self.state {
             TableState::Importing(progress) => Some(format!("being imported: {}", progress.describe())),
             TableState::Failed(_, error) => Some(format!("could not be imported: {error}")),
-            TableState::Ready(_) if self.source.format == Format::Synthetic => Some("synthetic".to_owned()),
             TableState::Ready(_) => {
                 let notes: Vec<&str> = [&self.source.note, &self.source.left_out].into_iter().flatten().map(String::as_str).collect();
                 (!notes.is_empty()).then(|| notes.join("; "))

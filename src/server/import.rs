@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::cache::{Cache, Facts, InUse};
 use super::error::ServeError;
 use super::progress::Progress;
+use super::sample;
 use super::sort::Sorter;
 use super::source::{Format, TableSource};
 
@@ -101,20 +102,46 @@ fn counts_of(table: &Path) -> Option<PathBuf> {
 
 fn write_as_given(source: &TableSource, target: &super::cache::Scratch, progress: &Progress) -> Result<OrderCheck, ServeError> {
     let mut writer = TableWriter::create(target.path(), Arc::clone(&source.schema), source.time)?;
-    match source.format {
-        Format::Synthetic => super::synthetic::write(&mut writer)?,
-        _ => {
-            for file in &source.files {
-                contained(&file.path, || match source.format {
-                    Format::Parquet => parquet::read(source, file, &mut writer, progress),
-                    Format::Dbn(schema) => dbn::read(schema, file, &mut writer, progress),
-                    Format::Arrow => arrow::read(source, file, &mut writer, progress),
-                    Format::Synthetic => Ok(()),
-                })?;
-            }
-        }
+    for file in &source.files {
+        contained(&file.path, || match source.format {
+            Format::Parquet => parquet::read(source, file, &mut writer, progress),
+            Format::Dbn(schema) => dbn::read(schema, file, &mut writer, progress),
+            Format::Arrow => arrow::read(source, file, &mut writer, progress),
+            // It has no files: see [`make_sample`].
+            Format::Sample(_) => Ok(()),
+        })?;
     }
     writer.close()
+}
+
+/// Makes the tables of the sample, all in one run: whichever of them is missing, the others come with it. Blocking.
+///
+/// # Errors
+/// The disk is full.
+pub(crate) fn make_sample(tables: [(&TableSource, &Progress); 3], cache: &Cache) -> Result<[Stored; 3], ServeError> {
+    let keys = tables.map(|(source, _)| cache.key(source));
+    let _claims = keys.each_ref().map(|key| cache.claim(key));
+    // Another process may have made them while this one waited.
+    if let [Some(mbo), Some(depth), Some(trades)] = tables.map(|(source, _)| recall(source, cache)) {
+        return Ok([mbo, depth, trades]);
+    }
+    let started = Instant::now();
+    let scratches = tables.map(|_| cache.scratch_file());
+    let [mbo, depth, trades] = [0, 1, 2].map(|index: usize| {
+        let (source, progress) = tables[index];
+        let writer = TableWriter::create(scratches[index].path(), Arc::clone(&source.schema), source.time)?;
+        Ok(sample::Target { writer, progress })
+    });
+    let writers = sample::write([mbo?, depth?, trades?])?;
+    let mut stored = Vec::with_capacity(tables.len());
+    for ((((_, progress), key), scratch), writer) in tables.into_iter().zip(&keys).zip(scratches).zip(writers) {
+        let facts = writer.close()?.facts(false);
+        let path = cache.keep(scratch, key, &facts)?;
+        progress.finished(facts.rows, started.elapsed());
+        let counts = counts_of(&path);
+        stored.push(Stored { path, in_use: cache.facts(key).map(|(_, in_use)| in_use), facts, counts });
+    }
+    stored.try_into().map_err(|_| ServeError::engine("making the sample", "a table of it is missing"))
 }
 
 /// Reads a file of the user. The readers of others' formats are other people's code: one that gives up with a panic over a damaged

@@ -9,7 +9,7 @@ use super::error::ServeError;
 use super::import;
 use super::progress::Progress;
 use super::sort::Sorter;
-use super::source::{self, TableSource};
+use super::source::{self, Format, TableSource};
 use super::sql::Sql;
 use super::table::StoredTable;
 
@@ -33,7 +33,9 @@ pub(crate) struct Library {
 impl Library {
     /// An entry for a table that is still to be imported.
     pub(crate) fn entry(source: TableSource, quiet: bool) -> TableEntry {
-        let progress = Arc::new(Progress::new(&source.name, source.bytes(), quiet));
+        // The tables of the sample are made together: one of them speaks for all.
+        let silent = quiet || matches!(source.format, Format::Sample(schema) if schema != dbn::Schema::Mbo);
+        let progress = Arc::new(Progress::new(&source.name, source.bytes(), silent));
         TableEntry { state: TableState::Importing(progress), source: Arc::new(source) }
     }
 
@@ -55,13 +57,38 @@ impl Library {
     /// # Errors
     /// The first that failed; the others are there.
     pub(crate) fn import_all(&self) -> Result<(), ServeError> {
-        let mut first_failure = None;
-        for entry in self.catalog.tables() {
+        let (sample, files): (Vec<_>, Vec<_>) = self.catalog.tables().into_iter().partition(|entry| matches!(entry.source.format, Format::Sample(_)));
+        let mut first_failure = self.make_sample(&sample).err();
+        for entry in files {
             if let Err(error) = self.import(&entry) {
                 first_failure.get_or_insert(error);
             }
         }
         first_failure.map_or(Ok(()), Err)
+    }
+
+    /// Makes the tables of the sample, unless all of them are there, or it is not served. Blocking.
+    fn make_sample(&self, entries: &[TableEntry]) -> Result<(), ServeError> {
+        let [mbo, depth, trades] = entries else { return Ok(()) };
+        if entries.iter().all(|entry| entry.ready().is_some()) {
+            return Ok(());
+        }
+        // One that is there already is made again with the others, unseen.
+        let progress = [mbo, depth, trades].map(|entry| match &entry.state {
+            TableState::Importing(progress) => Arc::clone(progress),
+            _ => Arc::new(Progress::new(&entry.source.name, entry.source.bytes(), true)),
+        });
+        let tables = [(&*mbo.source, &*progress[0]), (&*depth.source, &*progress[1]), (&*trades.source, &*progress[2])];
+        let made = import::make_sample(tables, &self.cache);
+        let published = made.and_then(|stored| entries.iter().zip(&stored).try_for_each(|(entry, stored)| self.publish(&entry.source, stored)));
+        published.inspect_err(|error| {
+            if !self.quiet {
+                eprintln!("the sample was not made: {error}");
+            }
+            for (entry, progress) in entries.iter().zip(progress) {
+                self.catalog.set(&entry.source.name, TableState::Failed(progress, error.to_string()));
+            }
+        })
     }
 
     /// Imports a table that is not there yet. Blocking.

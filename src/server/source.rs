@@ -20,7 +20,7 @@ use super::error::ServeError;
 use super::import::arrow::ArrowReader;
 use super::import::dbn::DbnReader;
 use super::import::{self, arrow as arrow_file, dbn as dbn_file};
-use super::time_column;
+use super::{sample, time_column};
 
 /// Key of the Parquet metadata in which our own files name their time column.
 pub(crate) const TIME_KEY: &str = "tickscope.time";
@@ -50,8 +50,8 @@ pub(crate) enum Format {
     Arrow,
     /// Databento files of one schema, compressed or not.
     Dbn(dbn::Schema),
-    /// The session that this program makes itself.
-    Synthetic,
+    /// The session that this program makes itself, in the layout of that schema.
+    Sample(dbn::Schema),
 }
 
 /// A table to be served, before any row was read.
@@ -61,13 +61,13 @@ pub(crate) struct TableSource {
     pub(crate) name: String,
     /// Where its rows come from.
     pub(crate) format: Format,
-    /// In the order given: rows with equal times keep it. Empty for [`Format::Synthetic`].
+    /// In the order given: rows with equal times keep it. Empty for [`Format::Sample`].
     pub(crate) files: Vec<InputFile>,
     /// Columns as they are served.
     pub(crate) schema: SchemaRef,
     /// Index of the column that orders it.
     pub(crate) time: Option<usize>,
-    /// Why it has no order; shown in `tables()`.
+    /// Why it has no order, or that it is synthetic; shown in `tables()`.
     pub(crate) note: Option<String>,
     /// Which columns of its files it does not have, and why; shown there too.
     pub(crate) left_out: Option<String>,
@@ -75,17 +75,17 @@ pub(crate) struct TableSource {
 
 impl TableSource {
     /// The session that is served when no file is given.
-    pub(crate) fn synthetic() -> TableSource {
-        let schema = dbn_file::columns(dbn::Schema::Mbo);
-        TableSource {
-            name: "mbo".to_owned(),
-            format: Format::Synthetic,
+    pub(crate) fn sample() -> Vec<TableSource> {
+        let table = |(schema, _): (dbn::Schema, u64)| TableSource {
+            name: identifier(schema.as_str()),
+            format: Format::Sample(schema),
             files: Vec::new(),
-            schema,
+            schema: dbn_file::columns(schema),
             time: Some(0),
-            note: Some("synthetic".to_owned()),
+            note: Some(sample::NOTE.to_owned()),
             left_out: None,
-        }
+        };
+        sample::TABLES.map(table).to_vec()
     }
 
     /// Name of the column that orders it.
@@ -93,9 +93,12 @@ impl TableSource {
         self.time.map(|index| self.schema.field(index).name().as_str())
     }
 
-    /// Bytes to read in all.
+    /// Bytes to read, or to make, in all.
     pub(crate) fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes).sum()
+        match self.format {
+            Format::Sample(schema) => sample::bytes(schema),
+            _ => self.files.iter().map(|file| file.bytes).sum(),
+        }
     }
 }
 

@@ -126,7 +126,7 @@ pub fn tables(batches: &[RecordBatch]) -> Result<Vec<TableInfo>, BadAnswer> {
         .map(|(batch, row)| {
             let note = if batch.column_by_name("note").is_some() { text(batch, "note", row)? } else { None };
             let designated = text(batch, "designatedTimestamp", row)?.filter(|name| !name.is_empty());
-            let synthetic = note.as_deref() == Some("synthetic");
+            let synthetic = note.as_deref().is_some_and(|note| note.starts_with("synthetic"));
             let reason = match designated {
                 Some(_) => None,
                 None => Some(note.unwrap_or_else(|| "no designated timestamp: its rows have no order to replay".to_owned())),

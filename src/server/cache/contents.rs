@@ -171,7 +171,7 @@ fn about(entry: &Entry) -> String {
         Ok(_) => None,
     });
     let from = match names.as_slice() {
-        [] => "the synthetic session".to_owned(),
+        [] => "the sample".to_owned(),
         [one] => one.clone(),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     };

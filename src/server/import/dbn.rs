@@ -21,7 +21,7 @@ mod records;
 mod rows;
 
 pub(crate) use reader::{DbnReader, is_dbn};
-use records::TickRecord;
+pub(crate) use records::TickRecord;
 pub(crate) use rows::Rows;
 
 /// Rows of a batch: their records stay in the processor's own cache while column after column is taken from them.

@@ -58,6 +58,17 @@ pub fn orders_csv(path: &Path, orders: impl Iterator<Item = Order>) -> Result<()
     write().map_err(|why| format!("{}: {why}", path.display()))
 }
 
+/// Writes an hour of one instrument: an order each 36 ms, of which forty rest.
+///
+/// # Errors
+/// When it cannot be written; with its name.
+pub fn hour(path: &Path) -> Result<(), String> {
+    let order = |action: u8, id: u64, after: u64| Order { instrument: 41, after, action, id, size: 5, ends_group: true };
+    let pair =
+        |id: u64| [Some(order(b'A', id, id * 36_000_000)), id.checked_sub(40).filter(|old| *old > 0).map(|old| order(b'C', old, id * 36_000_000))];
+    orders(path, (1..=100_000).flat_map(pair).flatten())
+}
+
 /// Writes a file of trades, one of each of the instruments.
 ///
 /// # Errors

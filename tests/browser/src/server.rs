@@ -31,7 +31,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves files (none: the synthetic session) with further options, and waits until it says where.
+    /// Serves files (none: the sample) with further options, and waits until it says where.
     ///
     /// # Errors
     /// When it does not come up; with what it said.

@@ -4,13 +4,28 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{open_all, opened, same, with_data};
+use super::{offers_the_sample, open_all, opened, same, with_data};
 use crate::Outcome;
 use crate::browser::Driver;
+use crate::server::Server;
 
-/// With no file there is a session, it says that it is synthetic, and it plays.
-pub async fn the_synthetic_session_opens_by_itself(driver: &Driver) -> Result<(), String> {
-    let (_server, mut browser, state) = opened(driver, &[], &[]).await?;
+/// With no file there is a session: its instruments are buttons, it says that it is synthetic, and it plays.
+pub async fn the_sample_is_offered_and_plays(driver: &Driver) -> Result<(), String> {
+    let server = Server::start(&[], &[]).await?;
+    let mut browser = driver.browser().await?;
+    browser.open(&format!("http://{}/", server.address)).await?;
+    browser.until("the sample", Duration::from_secs(60), offers_the_sample).await?;
+    let button = "document.querySelector('.welcome .group button')";
+    let shown = format!("return {button}?.innerText.replace(/\\s+/g, ' ')");
+    let start = std::time::Instant::now();
+    while !browser.run(&shown).await?.as_str().is_some_and(|text| text.starts_with("SYNFUT ")) {
+        if start.elapsed() > Duration::from_secs(20) {
+            return Err(format!("the busiest instrument is not offered first: {}", browser.run(&shown).await?));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    browser.run(&format!("{button}.click()")).await?;
+    let state = browser.ready().await?;
     let tables = state["catalogue"]["tables"].as_array().cloned().unwrap_or_default();
     let table = tables.iter().find(|table| table["name"] == state["table"]).ok_or_else(|| format!("no table is open: {state}"))?;
     same("labelled synthetic", &table["synthetic"], &json!(true))?;

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{opened, seek, with_data};
 use crate::Outcome;
 use crate::browser::{Browser, Driver};
-use crate::server::Server;
+use crate::made;
+use crate::server::{self, Server};
 use crate::truth;
 
 /// Ten seconds at ×1, ×10 and ×100 over a busy stretch: what the page's counters say was covered is the asked speed within 1 %. What
@@ -57,7 +58,9 @@ fn as_of(state: &Value) -> Result<i64, String> {
 
 /// From the navigation to the first book on screen, with nothing in the browser's caches and with everything. Printed, not judged.
 pub async fn the_time_to_the_first_book(driver: &Driver) -> Result<(), String> {
-    let server = Server::start(&[], &[]).await?;
+    let file = server::root().join("target/test/first.mbo.dbn");
+    made::hour(&file)?;
+    let server = Server::start(&[file], &[]).await?;
     let browser = driver.browser().await?;
     for visit in ["cold", "warm", "warm"] {
         if visit == "warm" {

@@ -21,7 +21,9 @@ pub async fn another_store_is_opened_in_a_new_worker(driver: &Driver) -> Outcome
 
 async fn another_store(driver: &Driver, data: &Path) -> Result<(), String> {
     let (first, mut browser, state) = opened(driver, &truth::es_mbo(data)[1..], &[]).await?;
-    let second = Server::start(&[], &["--allow-host", &first.address]).await?;
+    let file = server::root().join("target/test/another.mbo.dbn");
+    made::hour(&file)?;
+    let second = Server::start(&[file], &["--allow-host", &first.address]).await?;
     open_all(&browser, &state).await?;
     browser.command(json!({ "speed": "max" })).await?;
     browser.command(json!({ "play": true })).await?;
