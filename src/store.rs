@@ -38,8 +38,23 @@ pub struct Key {
     pub symbol: Option<(String, Option<String>)>,
     /// Column and publisher.
     pub publisher: Option<(String, Option<u32>)>,
-    /// Column and instrument id.
-    pub instrument: Option<(String, Option<i64>)>,
+    /// Column and instrument id, or what else tells instruments of one symbol apart: the venue by its name.
+    pub instrument: Option<(String, Option<Value>)>,
+}
+
+/// The columns by which a store counts rows of seconds, whatever the case of their letters.
+const COUNTED: [&str; 3] = ["symbol", "publisher_id", "instrument_id"];
+
+impl Key {
+    /// Whether [`Query::SecondCounts`] can tell it.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        let symbol = self.symbol.as_ref().map(|(column, _)| column);
+        let publisher = self.publisher.as_ref().map(|(column, _)| column);
+        let instrument = self.instrument.as_ref().map(|(column, _)| column);
+        let counted = |column: &String| COUNTED.iter().any(|name| name.eq_ignore_ascii_case(column));
+        symbol.into_iter().chain(publisher).chain(instrument).all(counted)
+    }
 }
 
 /// Rows at which a book can begin.

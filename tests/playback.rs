@@ -7,6 +7,8 @@
 mod databento;
 #[path = "playback/panels.rs"]
 mod panels;
+#[path = "playback/schemas.rs"]
+mod schemas;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -104,7 +104,7 @@ impl Engine {
             return;
         }
         let (place, origin, from, to, width) = (opened.place.clone(), bars.origin(), bars.from, bars.to, bars.width);
-        let counted = bars.whole_seconds() && self.counted.contains(&place.table);
+        let counted = bars.whole_seconds() && self.counted.contains(&place.table) && place.key.is_counted();
         let query = match counted {
             true => Query::SecondCounts { place, origin, from, to, width },
             false => Query::Counts { place, origin, from, to, width },

@@ -112,7 +112,7 @@ pub struct Binding {
     pub symbol: Option<String>,
     /// Column of publishers: part of a book's key.
     pub publisher: Option<String>,
-    /// Column of instrument ids: part of a book's key.
+    /// Column of instrument ids, or where there is none of the names of venues: part of a book's key.
     pub instrument: Option<String>,
     /// How a whole book before a moment is found.
     pub anchor: Anchor,

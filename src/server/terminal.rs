@@ -15,6 +15,7 @@ use crate::engine::HISTORY_BUDGET_BYTES;
 use crate::link::{Command, Open, Range, Status, StoreInfo, StoreKind};
 use crate::units::{Moment, NANOS_PER_DAY, Place, UnixNanos, parse_time};
 use crate::view::book::{book_csv, book_json, book_text};
+use crate::view::wording;
 
 /// A list of stores is short; a longer answer is not one.
 const MAX_STORES_BYTES: usize = 1 << 20;
@@ -134,6 +135,9 @@ pub async fn book(args: BookArgs) -> Result<(), Failure> {
     let Some(caption) = client.engine.caption(args.depth, args.orders, true) else {
         return Err(Failure::store("the store has no book at this moment"));
     };
+    if let Some((title, sentence)) = wording::without_book(&state) {
+        eprintln!("tickscope: {title}. {sentence}");
+    }
     let book = client.engine.player().book();
     let text = match args.format {
         Format::Text => book_text(book, &caption),

@@ -11,6 +11,7 @@ use arrow_schema::{DataType, TimeUnit as ArrowUnit};
 use super::Key;
 use super::windows::Counts;
 use crate::link::{InstrumentInfo, TableInfo};
+use crate::market::Value;
 use crate::units::UnixNanos;
 
 /// An answer that is not what was asked for.
@@ -205,9 +206,17 @@ pub fn instruments(
                 key.publisher = Some((name.to_owned(), integer(batch, name, row)?.map(|id| number(name, id)).transpose()?));
             }
             if let Some(name) = instrument {
-                key.instrument = Some((name.to_owned(), integer(batch, name, row)?));
+                let id = match integer(batch, name, row) {
+                    Ok(id) => id.map(Value::Whole),
+                    Err(_) => text(batch, name, row)?.map(Value::Text),
+                };
+                key.instrument = Some((name.to_owned(), id));
             }
-            let id = key.instrument.as_ref().and_then(|(_, id)| *id).map(|id| id.to_string());
+            let id = key.instrument.as_ref().and_then(|(_, id)| id.as_ref()).map(|id| match id {
+                Value::Text(name) => name.clone(),
+                Value::Whole(id) => id.to_string(),
+                Value::Truth(truth) => truth.to_string(),
+            });
             let named = key.symbol.as_ref().and_then(|(_, symbol)| symbol.clone());
             let symbol = named.or_else(|| id.clone()).unwrap_or_default();
             let rows = count(batch, "event_count", row)?;

@@ -161,15 +161,16 @@ fn conditions(place: &Place, kind: StoreKind) -> Result<Vec<String>, BadName> {
 /// A column has one of the values.
 fn one_of(column: &str, values: &[Value]) -> Result<String, BadName> {
     let column = name(column)?;
-    let equal = |value: &Value| {
-        Ok(match value {
-            Value::Text(word) => format!("{column} = {}", text(word)?),
-            Value::Whole(number) => format!("{column} = {number}"),
-            Value::Truth(truth) => format!("{column} = {truth}"),
-        })
-    };
-    let equal = values.iter().map(equal).collect::<Result<Vec<_>, BadName>>()?;
+    let equal = values.iter().map(|value| Ok(format!("{column} = {}", literal_of(value)?))).collect::<Result<Vec<_>, BadName>>()?;
     Ok(if equal.len() == 1 { equal.concat() } else { format!("({})", equal.join(" OR ")) })
+}
+
+fn literal_of(value: &Value) -> Result<String, BadName> {
+    Ok(match value {
+        Value::Text(word) => text(word)?,
+        Value::Whole(number) => number.to_string(),
+        Value::Truth(truth) => truth.to_string(),
+    })
 }
 
 fn key_conditions(key: &Key) -> Result<Vec<String>, BadName> {
@@ -186,7 +187,7 @@ fn key_conditions(key: &Key) -> Result<Vec<String>, BadName> {
         is(column, publisher.map(|id| id.to_string()))?;
     }
     if let Some((column, instrument)) = &key.instrument {
-        is(column, instrument.map(|id| id.to_string()))?;
+        is(column, instrument.as_ref().map(literal_of).transpose()?)?;
     }
     Ok(all)
 }
@@ -302,9 +303,35 @@ mod tests {
 
     #[test]
     fn rows_without_a_symbol_or_id_are_an_instrument_of_their_own() {
-        let key = Key { symbol: Some(("symbol".to_owned(), None)), publisher: None, instrument: Some(("instrument_id".to_owned(), Some(-5))) };
+        let key = Key {
+            symbol: Some(("symbol".to_owned(), None)),
+            publisher: None,
+            instrument: Some(("instrument_id".to_owned(), Some(Value::Whole(-5)))),
+        };
         let query = Query::Bounds { place: Place { key, ..place(TimeUnit::Nanos) }, from: None, to: None };
         assert!(render(&query, StoreKind::Questdb).unwrap().ends_with("WHERE \"symbol\" IS NULL AND \"instrument_id\" = -5"));
+    }
+
+    #[test]
+    fn instruments_of_one_symbol_may_be_told_by_their_venue() {
+        let venue = |column: &str| Key { instrument: Some((column.to_owned(), Some(Value::Text("EB'S".to_owned())))), ..Key::default() };
+        let query = Query::Bounds { place: Place { key: venue("ecn"), ..place(TimeUnit::Nanos) }, from: None, to: None };
+        assert!(render(&query, StoreKind::Embedded).unwrap().ends_with("WHERE \"ecn\" = 'EB''S'"));
+        assert!(!venue("ecn").is_counted() && venue("Instrument_ID").is_counted() && Key::default().is_counted());
+        assert!(!Key { symbol: Some(("ticker".to_owned(), None)), ..Key::default() }.is_counted());
+    }
+
+    #[test]
+    fn rows_are_told_by_words_numbers_and_marks() {
+        let values = [(Value::Text("T".into()), "'T'"), (Value::Whole(4), "4"), (Value::Truth(true), "true")];
+        for (value, literal) in values {
+            let rows = AnchorRows::Marked { column: "mark".to_owned(), values: vec![value.clone()] };
+            let query = Query::Anchor { place: place(TimeUnit::Nanos), rows, from: UnixNanos(5), to: UnixNanos(10) };
+            assert!(render(&query, StoreKind::Questdb).unwrap().contains(&format!("\"mark\" = {literal}")));
+            let trades = Some(Trades { action: Some(("kind".to_owned(), vec![value.clone(), value])), price: "price".to_owned(), least: None });
+            let query = Query::Bounds { place: Place { trades, ..place(TimeUnit::Nanos) }, from: None, to: None };
+            assert!(render(&query, StoreKind::Embedded).unwrap().contains(&format!("(\"kind\" = {literal} OR \"kind\" = {literal})")));
+        }
     }
 
     #[test]

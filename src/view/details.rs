@@ -78,7 +78,9 @@ pub fn source(state: &State) -> Vec<Fact> {
     ];
     let key = |term, value: Option<String>, help| value.map(|value| fact(term, Some(value), help));
     facts.extend(key("Publisher", book.and_then(|book| book.publisher).map(|id| id.to_string()), "A book belongs to one publisher"));
-    facts.extend(key("Instrument id", book.and_then(|book| book.instrument.clone()), "A book belongs to one instrument id"));
+    let venue = state.binding.as_ref().is_some_and(|binding| binding.roles.contains_key("venue"));
+    let (term, help) = if venue { ("Venue", "A book belongs to one venue") } else { ("Instrument id", "A book belongs to one instrument id") };
+    facts.extend(key(term, book.and_then(|book| book.instrument.clone()), help));
     if table.is_some_and(|table| table.synthetic) {
         facts.push(Fact {
             remarkable: true,

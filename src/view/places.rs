@@ -68,7 +68,9 @@ pub fn open_instrument(state: &State) -> Option<usize> {
     let book = state.book.as_ref();
     let fits = |instrument: &InstrumentInfo| {
         let agrees = |publisher: u32| book.and_then(|book| book.publisher).is_none_or(|open| open == publisher);
-        instrument.symbol == *symbol && instrument.publisher.is_none_or(agrees)
+        let open_id = book.and_then(|book| book.instrument.as_ref());
+        let same_id = open_id.is_none() || instrument.instrument.is_none() || instrument.instrument.as_ref() == open_id;
+        instrument.symbol == *symbol && instrument.publisher.is_none_or(agrees) && same_id
     };
     state.catalogue.instruments.iter().position(fits)
 }

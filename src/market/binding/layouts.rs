@@ -236,6 +236,8 @@ fn trades(picker: &mut Picker<'_>) -> Option<Binding> {
     }
     if BARS.iter().all(|name| picker.has(&[name])) {
         picker.also = Some("bars");
+    } else if action.is_none() && picker.has(names::ORDER_EVENTS) && !picker.has(names::TRADE_IDS) {
+        picker.also = Some("a feed of orders or levels that is not known");
     }
     let layout = picker.plain(Body::Trades);
     let layout = Layout { action, side, price, size, sides, ..layout };

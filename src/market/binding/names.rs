@@ -17,6 +17,13 @@ pub(super) const IS_BID: &[&str] = &["sideisbid", "isbid"];
 pub(super) const SNAPSHOT: &[&str] = &["issnapshot", "snapshot"];
 /// Instruments; a column that is called `symbol` goes before them.
 pub(super) const SYMBOL: &[&str] = &["sym", "ticker", "instrument", "pair", "productid", "stock"];
+/// Where a quote or level is from; each venue has a book of its own.
+pub(super) const VENUE: &[&str] = &["ecn", "venue", "exchange"];
+/// Columns of what happens to orders, which trades alone do not have.
+pub(super) const ORDER_EVENTS: &[&str] =
+    &["orderid", "orderreferencenumber", "orderrefnum", "type", "updatetype", "msgtype", "messagetype", "eventtype", "entrytype", "level"];
+/// Numbers of trades, which what happens to orders does not have.
+pub(super) const TRADE_IDS: &[&str] = &["tradeid", "aggtradeid", "matchnumber", "matchid", "trdmatchid", "execid", "executionid"];
 /// Best bid.
 pub(super) const BID: &[&str] = &["bid", "bidprice", "bidpx", "bestbid", "bestbidprice", "bestbidpx"];
 /// Size of the best bid.

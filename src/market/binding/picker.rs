@@ -197,6 +197,8 @@ impl<'a> Picker<'a> {
         let symbol = key("symbol", "symbol", Form::Word);
         let publisher = key("publisher", "publisher_id", Form::Whole);
         let instrument = key("instrument", "instrument_id", Form::Whole);
+        let venue = instrument.is_none() && publisher.is_none() && holds.has_book();
+        let instrument = instrument.or_else(|| if venue { self.one_of("venue", names::VENUE, Form::Word, false).map(str::to_owned) } else { None });
         let symbol = symbol.or_else(|| self.one_of("symbol", names::SYMBOL, Form::Word, false).map(str::to_owned));
         let time = self.columns.first().cloned().unwrap_or_default();
         Binding { name, holds, kind, roles: BTreeMap::new(), columns: Vec::new(), time, symbol, publisher, instrument, anchor, layout }

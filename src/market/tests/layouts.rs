@@ -339,6 +339,31 @@ fn what_could_be_two_things_is_asked_not_guessed() {
 }
 
 #[test]
+fn what_happens_to_orders_is_not_taken_for_trades() {
+    let itch =
+        "timestamp TIMESTAMP_NS, stock_locate INT, order_reference_number LONG, buy_sell_indicator CHAR, shares LONG, stock SYMBOL, price DOUBLE";
+    assert!(refusal(itch).contains("a table of trades or a feed of orders or levels that is not known"));
+    let kaiko = "ts_collection TIMESTAMP, ts_exchange TIMESTAMP, type SYMBOL, price DOUBLE, size DOUBLE";
+    assert!(refusal(kaiko).contains("a feed of orders or levels"));
+    // A number of the trade says that it is one.
+    let fx = bind(
+        "timestamp TIMESTAMP, symbol SYMBOL, ecn SYMBOL, trade_id UUID, side SYMBOL, passive BOOLEAN, price DOUBLE, quantity DOUBLE, order_id UUID",
+    );
+    assert_eq!(named(&fx), ("Trades", "trades", BookKind::L1));
+    assert_eq!(fx.instrument, None, "trades of all venues are one tape");
+}
+
+#[test]
+fn each_venue_has_a_book_of_its_own() {
+    let core = bind("timestamp TIMESTAMP, symbol SYMBOL, ecn SYMBOL, bid_price DOUBLE, bid_volume LONG, ask_price DOUBLE, ask_volume LONG");
+    assert_eq!((core.symbol.as_deref(), core.instrument.as_deref(), core.roles["venue"].as_str()), (Some("symbol"), Some("ecn"), "ecn"));
+    // Numbers of exchanges are those of the best bid and ask over all of them.
+    let polygon =
+        bind("sip_timestamp TIMESTAMP_NS, ticker SYMBOL, exchange INT, ask_price DOUBLE, ask_size DOUBLE, bid_price DOUBLE, bid_size DOUBLE");
+    assert_eq!(polygon.instrument, None);
+}
+
+#[test]
 fn floats_and_wide_decimals_are_read_to_the_last_digit_or_not_at_all() {
     let binding = bind("ts TIMESTAMP, price FLOAT, size DECIMAL(60,8)");
     let load = |sizes: Vec<i256>, scale: i8| {
