@@ -59,7 +59,8 @@ fn cache(arguments: CacheArguments) -> Result<(), ServeError> {
 
 #[derive(Debug, Args)]
 struct ServeArguments {
-    /// Parquet, DBN (.dbn, .dbn.zst) and Arrow IPC files; files of equal columns form one table. None: the sample, a synthetic session.
+    /// Parquet, CSV (also .gz, .zst, .zip), DBN (.dbn, .dbn.zst) and Arrow IPC files; files of equal columns form one table. None: the sample, a
+    /// synthetic session.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Address to listen on.

@@ -78,7 +78,7 @@ pub enum Port {
 /// What to serve, and how.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Parquet and DBN files; none serves the sample, a synthetic session.
+    /// Parquet, DBN, Arrow and CSV files; none serves the sample, a synthetic session.
     pub files: Vec<PathBuf>,
     /// Column that orders the tables, where it is not to be found by itself.
     pub time_column: Option<String>,
@@ -143,8 +143,9 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         config;
     let asked = time_column.clone();
     let inspected = spawn_blocking(move || -> Result<_, ServeError> {
-        let sources = if files.is_empty() { TableSource::sample() } else { source::inspect(&files, asked.as_deref())? };
-        Ok((sources, Cache::open(&cache)?))
+        let cache = Cache::open(&cache)?;
+        let sources = if files.is_empty() { TableSource::sample() } else { source::inspect(&files, asked.as_deref(), &cache, quiet)? };
+        Ok((sources, cache))
     });
     let (sources, cache) = inspected.await.map_err(|error| ServeError::engine("looking at the files", error))??;
     let listener = listen(&host, port).await?;

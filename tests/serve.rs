@@ -16,6 +16,8 @@ mod client;
 mod compression;
 #[path = "serve/counts.rs"]
 mod counts;
+#[path = "serve/csv.rs"]
+mod csv;
 #[path = "serve/dbn.rs"]
 mod dbn_values;
 #[path = "serve/files.rs"]

@@ -16,6 +16,7 @@ use super::import::counts;
 use super::source::{Format, InputFile, TableSource};
 
 mod contents;
+mod types;
 
 pub use contents::{cache_clear, cache_report};
 
@@ -117,9 +118,7 @@ impl Cache {
         if let Format::Sample(schema) = source.format {
             let _ = writeln!(text, "sample {} {schema}", super::sample::VERSION);
         }
-        for file in &source.files {
-            let _ = writeln!(text, "{:?} {} {}", file.path, file.bytes, file.modified_nanos);
-        }
+        write_files(&mut text, &source.files);
         for (index, field) in source.schema.fields().iter().enumerate() {
             let mark = if source.time == Some(index) { "*" } else { "" };
             let _ = writeln!(text, "{:?} {}{mark}", field.name(), field.data_type());
@@ -254,6 +253,13 @@ impl Drop for Claim {
             // Whoever waits has the same file open and finds the import done.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// All that tells whether files are still the same.
+fn write_files(text: &mut String, files: &[InputFile]) {
+    for file in files {
+        let _ = writeln!(text, "{:?} {} {}", file.path, file.bytes, file.modified_nanos);
     }
 }
 

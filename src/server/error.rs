@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What can be read, for messages.
-const READABLE: &str = "Parquet, DBN (.dbn, .dbn.zst) and Arrow IPC (.arrow, .arrows, .feather)";
+const READABLE: &str = "Parquet, DBN (.dbn, .dbn.zst), Arrow IPC (.arrow, .arrows, .feather) and CSV (also .gz, .zst, .zip)";
 
 /// Why the server cannot start or cannot import. Shown as one line; the process ends with status 2.
 #[derive(Debug)]

@@ -17,6 +17,7 @@ use super::source::{Format, TableSource};
 
 pub(crate) mod arrow;
 pub(crate) mod counts;
+pub(crate) mod csv;
 pub(crate) mod dbn;
 mod order;
 pub(crate) mod parquet;
@@ -107,6 +108,7 @@ fn write_as_given(source: &TableSource, target: &super::cache::Scratch, progress
             Format::Parquet => parquet::read(source, file, &mut writer, progress),
             Format::Dbn(schema) => dbn::read(schema, file, &mut writer, progress),
             Format::Arrow => arrow::read(source, file, &mut writer, progress),
+            Format::Csv => csv::read(source, file, &mut writer, progress),
             // It has no files: see [`make_sample`].
             Format::Sample(_) => Ok(()),
         })?;

@@ -111,9 +111,9 @@ impl Library {
     /// # Errors
     /// A file that cannot be served.
     pub(crate) fn add(&self, file: &Path) -> Result<TableEntry, ServeError> {
-        let tables = source::inspect(&[file.to_owned()], self.time_column.as_deref()).or_else(|error| match (&self.time_column, error) {
+        let tables = self.inspect(file, self.time_column.as_deref()).or_else(|error| match (&self.time_column, error) {
             // The column was named for the files of the start; this one may have its own.
-            (Some(_), ServeError::NoTimeColumn { .. }) => source::inspect(&[file.to_owned()], None),
+            (Some(_), ServeError::NoTimeColumn { .. }) => self.inspect(file, None),
             (_, error) => Err(error),
         })?;
         let source = tables.into_iter().next().ok_or_else(|| ServeError::NoTable { path: file.to_owned() })?;
@@ -125,6 +125,10 @@ impl Library {
             }
             None => Ok(entry),
         }
+    }
+
+    fn inspect(&self, file: &Path, time: Option<&str>) -> Result<Vec<TableSource>, ServeError> {
+        source::inspect(&[file.to_owned()], time, &self.cache, self.quiet)
     }
 
     /// Lets queries see a table.

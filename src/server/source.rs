@@ -1,7 +1,8 @@
 //! What the given files are: their format, columns and time column, and which of them form one table.
 //!
 //! Files of one DBN schema form one table, named after the schema (`mbo`, `mbp_1`, `mbp_10`). Parquet files with equal columns form
-//! one table, named after the file, or after what the names of its files have in common. Only headers and footers are read here.
+//! one table, named after the file, or after what the names of its files have in common; so do text files with equal names of columns.
+//! Only headers and footers are read here, but of text everything: it says its types nowhere.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,10 +17,13 @@ use parquet::basic::Encoding;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use serde::{Deserialize, Serialize};
 
+use super::cache::Cache;
 use super::error::ServeError;
 use super::import::arrow::ArrowReader;
+use super::import::csv::Head;
 use super::import::dbn::DbnReader;
-use super::import::{self, arrow as arrow_file, dbn as dbn_file};
+use super::import::{self, arrow as arrow_file, csv as csv_file, dbn as dbn_file};
+use super::progress::Progress;
 use super::{sample, time_column};
 
 /// Key of the Parquet metadata in which our own files name their time column.
@@ -48,6 +52,8 @@ pub(crate) enum Format {
     Parquet,
     /// Arrow IPC files and streams.
     Arrow,
+    /// Text with columns, plain or packed.
+    Csv,
     /// Databento files of one schema, compressed or not.
     Dbn(dbn::Schema),
     /// The session that this program makes itself, in the layout of that schema.
@@ -102,11 +108,12 @@ impl TableSource {
     }
 }
 
-/// Looks at the files and says which tables they form, in the order in which they were given.
+/// Looks at the files and says which tables they form, in the order in which they were given. The types of text are looked up in the
+/// cache, else found and remembered there, which a `quiet` one says nothing of.
 ///
 /// # Errors
 /// Any file that cannot be read or served; a file given twice; no table at all with a time column, or a `time` that none has.
-pub(crate) fn inspect(paths: &[PathBuf], time: Option<&str>) -> Result<Vec<TableSource>, ServeError> {
+pub(crate) fn inspect(paths: &[PathBuf], time: Option<&str>, cache: &Cache, quiet: bool) -> Result<Vec<TableSource>, ServeError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut seen = HashSet::new();
     for path in paths {
@@ -123,7 +130,8 @@ pub(crate) fn inspect(paths: &[PathBuf], time: Option<&str>) -> Result<Vec<Table
     let mut names = HashSet::new();
     let mut tables = Vec::with_capacity(groups.len());
     let mut refusal = None;
-    for group in groups {
+    for mut group in groups {
+        group.find_types(cache, quiet)?;
         let table = group.into_table(time, &mut names);
         if let (None, Some(problem)) = (table.time, &table.note) {
             refusal.get_or_insert_with(|| ServeError::NoTimeColumn { table: table.name.clone(), problem: problem.clone() });
@@ -167,12 +175,18 @@ struct Group {
     symbols: HashSet<usize>,
     /// Columns that cannot be served, with their types.
     left_out: Vec<String>,
+    /// The beginning of text; its types are found when its files are together.
+    text: Option<Head>,
 }
 
 impl Group {
     fn is_same(&self, other: &Group) -> bool {
         let columns = |group: &Group| group.schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect::<Vec<_>>();
-        self.format == other.format && columns(self) == columns(other) && self.left_out == other.left_out
+        let same_text = match (&self.text, &other.text) {
+            (Some(one), Some(other)) => one.is_same(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        same_text && self.format == other.format && columns(self) == columns(other) && self.left_out == other.left_out
     }
 
     fn join(&mut self, other: Group) {
@@ -185,6 +199,23 @@ impl Group {
         let fields = self.schema.fields().iter().zip(other.schema.fields());
         let merged: Vec<Field> = fields.map(|(a, b)| a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable())).collect();
         self.schema = Arc::new(Schema::new(merged));
+    }
+
+    /// Finds the types of text, which are those of all its files.
+    fn find_types(&mut self, cache: &Cache, quiet: bool) -> Result<(), ServeError> {
+        let (Some(_), Some(file)) = (&self.text, self.files.first()) else { return Ok(()) };
+        let columns = match cache.types(&self.files) {
+            Some(columns) => columns,
+            None => {
+                let bytes = self.files.iter().map(|file| file.bytes).sum();
+                let progress = Progress::new(&identifier(&common_name(&self.files)), bytes, quiet);
+                let columns = import::contained(&file.path, || csv_file::types(&self.files, &progress))?;
+                cache.remember_types(&self.files, &columns)?;
+                columns
+            }
+        };
+        self.schema = csv_file::schema(&columns);
+        Ok(())
     }
 
     fn into_table(self, time: Option<&str>, names: &mut HashSet<String>) -> TableSource {
@@ -245,10 +276,21 @@ fn inspect_file(input: InputFile) -> Result<Group, ServeError> {
     import::contained(&path, || match start.as_slice() {
         [] => Err(ServeError::Empty { path: input.path }),
         [b'P', b'A', b'R', b'1', ..] => inspect_parquet(input),
-        start if dbn_file::is_dbn(start) => inspect_dbn(input),
+        start if dbn_file::is_dbn(start) => match inspect_dbn(input.clone()) {
+            // Text may be packed in the same way.
+            Err(ServeError::UnknownFormat { .. }) => inspect_text(input),
+            other => other,
+        },
         start if arrow_file::is_arrow(start) => inspect_arrow(input),
-        _ => Err(ServeError::UnknownFormat { path: input.path }),
+        _ => inspect_text(input),
     })
+}
+
+fn inspect_text(input: InputFile) -> Result<Group, ServeError> {
+    let head = Head::read(&input.path)?.ok_or_else(|| ServeError::UnknownFormat { path: input.path.clone() })?;
+    let declared = csv_file::declared_time(&head);
+    let (schema, symbols) = (Arc::new(Schema::empty()), HashSet::new());
+    Ok(Group { format: Format::Csv, files: vec![input], schema, declared, symbols, left_out: Vec::new(), text: Some(head) })
 }
 
 fn inspect_arrow(input: InputFile) -> Result<Group, ServeError> {
@@ -273,7 +315,8 @@ fn inspect_arrow(input: InputFile) -> Result<Group, ServeError> {
     }
     reserved(&fields, &input.path)?;
     let declared = reader.schema().metadata().get(TIME_KEY).cloned();
-    Ok(Group { format: Format::Arrow, files: vec![input], schema: Arc::new(Schema::new(fields)), declared, symbols: HashSet::new(), left_out })
+    let (schema, symbols) = (Arc::new(Schema::new(fields)), HashSet::new());
+    Ok(Group { format: Format::Arrow, files: vec![input], schema, declared, symbols, left_out, text: None })
 }
 
 /// Refuses the name that this program needs itself.
@@ -290,7 +333,7 @@ fn inspect_dbn(input: InputFile) -> Result<Group, ServeError> {
     let dbn_schema = reader.schema().ok_or_else(refused)?;
     let schema = dbn_file::columns(dbn_schema);
     let declared = schema.fields().first().map(|time| time.name().clone());
-    Ok(Group { format: Format::Dbn(dbn_schema), files: vec![input], schema, declared, symbols: HashSet::new(), left_out: Vec::new() })
+    Ok(Group { format: Format::Dbn(dbn_schema), files: vec![input], schema, declared, symbols: HashSet::new(), left_out: Vec::new(), text: None })
 }
 
 fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
@@ -304,7 +347,7 @@ fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
     reserved(&schema.fields().iter().map(|field| field.as_ref().clone()).collect::<Vec<_>>(), &input.path)?;
     let declared = declared_time(metadata.metadata(), &schema);
     let symbols = dictionary_columns(metadata.metadata(), &schema);
-    Ok(Group { format: Format::Parquet, files: vec![input], schema, declared, symbols, left_out: Vec::new() })
+    Ok(Group { format: Format::Parquet, files: vec![input], schema, declared, symbols, left_out: Vec::new(), text: None })
 }
 
 /// The time column that a Parquet file names: in our own key, else as the first ascending sort column of every row group.

@@ -80,7 +80,7 @@ pub const NO_TABLES: &str = "The store has no table. Open a file, or connect to 
 
 /// What files can be opened.
 pub const FILES_HELP: &str =
-    "Parquet, Arrow or DBN: choose a file, or drop it anywhere on the page. It goes to the tickscope that serves the page, nowhere else";
+    "Parquet, CSV, Arrow or DBN: choose a file, or drop it anywhere on the page. It goes to the tickscope that serves the page, nowhere else";
 
 /// A file on its way to the server: `es.dbn.zst: sent 42 % of 1.20 GiB`.
 #[must_use]

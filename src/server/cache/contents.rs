@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
+use super::types::TYPES;
 use super::{Cache, CachePlace, ENTRY, Entry, FORMAT_VERSION, SCRATCH, UPLOADS};
 use crate::server::error::ServeError;
 use crate::server::source::input_file;
@@ -122,6 +123,10 @@ fn contents(dir: &Path) -> Result<Vec<Content>, ServeError> {
                 about: "an import that was cut".to_owned(),
                 files: vec![path],
             });
+        } else if path.extension().is_some_and(|extension| extension == TYPES) {
+            let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let about = "the types of text files".to_owned();
+            contents.push(Content { id, table: "-".to_owned(), rows: None, used: modified(&path), about, files: vec![path] });
         }
     }
     for folder in listed(&dir.join(UPLOADS)).unwrap_or_default() {
