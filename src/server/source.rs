@@ -286,8 +286,12 @@ fn inspect_file(input: InputFile) -> Result<Group, ServeError> {
     })
 }
 
-fn inspect_text(input: InputFile) -> Result<Group, ServeError> {
+fn inspect_text(mut input: InputFile) -> Result<Group, ServeError> {
     let head = Head::read(&input.path)?.ok_or_else(|| ServeError::UnknownFormat { path: input.path.clone() })?;
+    if let Some(beside) = &head.beside {
+        // What was imported is no longer valid when either file changes.
+        input.modified_nanos = input.modified_nanos.max(input_file(beside)?.modified_nanos);
+    }
     let declared = csv_file::declared_time(&head);
     let (schema, symbols) = (Arc::new(Schema::empty()), HashSet::new());
     Ok(Group { format: Format::Csv, files: vec![input], schema, declared, symbols, left_out: Vec::new(), text: Some(head) })

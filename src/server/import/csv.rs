@@ -10,9 +10,9 @@
 //! A file is read twice: a type is that of a whole column, so it is known only at the end. What was found is remembered in the cache
 //! under the files' names, sizes and times, so it is done once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
@@ -50,7 +50,24 @@ pub(crate) type TypedColumn = (String, Kind, bool);
 struct Reader {
     records: Records<Unpacked>,
     head: Head,
-    stored: Arc<std::sync::atomic::AtomicU64>,
+    stored: Arc<AtomicU64>,
+    /// The file that has the times of the rows, and the time of the row that is read.
+    beside: Option<(Records<Unpacked>, PathBuf)>,
+    time: String,
+}
+
+/// One row: a record with what is not in the file itself.
+struct Row<'a> {
+    time: Option<&'a str>,
+    record: Record<'a>,
+    symbol: Option<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    /// In the order of [`Head::all_columns`].
+    fn fields(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.time.into_iter().chain(self.record.fields()).chain(self.symbol)
+    }
 }
 
 impl Reader {
@@ -62,26 +79,46 @@ impl Reader {
         if head.has_header {
             records.next().map_err(|error| head::bad(path, error))?;
         }
-        Ok(Reader { records, head, stored })
+        let beside = match &head.beside {
+            Some(other) => Some((Records::new(Unpacked::open(other)?, head.delimiter), other.clone())),
+            None => None,
+        };
+        Ok(Reader { records, head, stored, beside, time: String::new() })
     }
 
-    /// The next record, which has as many fields as the file has columns.
-    fn next(&mut self, path: &Path) -> Result<Option<Record<'_>>, ServeError> {
+    /// The next row, which has as many fields as the file has columns.
+    fn next(&mut self, path: &Path) -> Result<Option<Row<'_>>, ServeError> {
         let columns = self.head.columns.len();
-        match self.records.next() {
-            Ok(Some(record)) if record.len() != columns => {
+        let record = self.records.next().map_err(|error| head::bad(path, error))?;
+        if let Some((records, other)) = &mut self.beside {
+            let messages = records.next().map_err(|error| head::bad(other, error))?;
+            self.time.clear();
+            match (messages, &record) {
+                (Some(message), Some(_)) => self.time.push_str(message.fields().next().unwrap_or_default()),
+                (None, None) => {}
+                (_, _) => {
+                    let problem = format!("it does not have as many rows as {}, which has their times", other.display());
+                    return Err(ServeError::content(path, None, problem));
+                }
+            }
+        }
+        match record {
+            Some(record) if record.len() != columns => {
                 let problem = format!("line {}: it has {} fields, but the file has {columns} columns", record.line, record.len());
                 Err(ServeError::content(path, None, problem))
             }
-            Ok(record) => Ok(record),
-            Err(error) => Err(head::bad(path, error)),
+            Some(record) => {
+                let time = self.beside.is_some().then_some(self.time.as_str());
+                Ok(Some(Row { time, record, symbol: self.head.symbol.as_deref() }))
+            }
+            None => Ok(None),
         }
     }
 }
 
 /// The column that orders files like this one, where its layout says so.
 pub(crate) fn declared_time(head: &Head) -> Option<String> {
-    let named = |name: &&&str| head.columns.iter().any(|(known, _)| known == *name);
+    let named = |name: &&&str| head.all_columns().any(|(known, _)| known == **name);
     head.layout.time_columns().iter().find(named).map(|&name| name.to_owned())
 }
 
@@ -98,11 +135,10 @@ pub(crate) fn types(files: &[InputFile], progress: &Progress) -> Result<Vec<Type
         if found.is_empty() {
             found = reader.head.all_columns().map(|(name, role)| (name.to_owned(), Evidence::new(role))).collect();
         }
-        let symbol = reader.head.symbol.clone();
         let stored = Arc::clone(&reader.stored);
-        while let Some(record) = reader.next(path)? {
-            let line = record.line;
-            for (field, (_, evidence)) in record.fields().chain(symbol.as_deref()).zip(&mut found) {
+        while let Some(row) = reader.next(path)? {
+            let line = row.record.line;
+            for (field, (_, evidence)) in row.fields().zip(&mut found) {
                 evidence.add(field, index, line);
             }
             rows += 1;
@@ -141,17 +177,16 @@ pub(crate) fn read(source: &TableSource, file: &InputFile, writer: &mut TableWri
         false => Err(failed(format!("its column {name} was {} before: start again", field.name()))),
     });
     let mut columns = columns.collect::<Result<Vec<Column>, ServeError>>()?;
-    let symbol = reader.head.symbol.clone();
     let stored = Arc::clone(&reader.stored);
     let base = progress.bytes_read();
     let (mut waiting, mut written) = (0, 0);
     loop {
         let more = match reader.next(path)? {
-            Some(record) => {
-                for (index, (field, column)) in record.fields().chain(symbol.as_deref()).zip(&mut columns).enumerate() {
+            Some(row) => {
+                for (index, (field, column)) in row.fields().zip(&mut columns).enumerate() {
                     column.push(field).map_err(|problem| {
                         let name = source.schema.fields().get(index).map_or("", |field| field.name());
-                        failed(format!("line {}, column {name}: {field:.40?} {problem}", record.line))
+                        failed(format!("line {}, column {name}: {field:.40?} {problem}", row.record.line))
                     })?;
                 }
                 waiting += 1;

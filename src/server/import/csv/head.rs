@@ -2,7 +2,7 @@
 //! fits two readings, or none, is refused.
 
 use std::io::{Cursor, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chrono::{NaiveDate, TimeZone as _};
 
@@ -28,6 +28,8 @@ pub(crate) struct Head {
     pub(super) layout: Layout,
     /// Columns of the file by name.
     pub(super) columns: Vec<(String, Role)>,
+    /// The file whose first column is the time of each row here, before the file's own columns: a book of LOBSTER has none itself.
+    pub(crate) beside: Option<PathBuf>,
     /// What the file's name tells: it becomes a column behind those of the file.
     pub(super) symbol: Option<String>,
     /// Midnight of the file's day in nanoseconds since 1970, from which [`Role::OfDay`] counts.
@@ -69,7 +71,15 @@ impl Head {
         };
         let rows = !matches!(records.next(), Ok(None));
         let file_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let head = Head::of(&first, delimiter, &file_name).map_err(|problem| ServeError::content(path, None, format!("line 1: {problem}")))?;
+        let mut head = Head::of(&first, delimiter, &file_name).map_err(|problem| ServeError::content(path, None, format!("line 1: {problem}")))?;
+        if head.layout == Layout::LobsterBook {
+            let messages = path.with_file_name(LobsterName::messages(&file_name));
+            if !messages.is_file() {
+                let name = messages.file_name().unwrap_or_default().to_string_lossy();
+                return refused(&format!("the times of its rows stand in {name}, which is not beside it: put it there"));
+            }
+            head.beside = Some(messages);
+        }
         // A line of prose has commas too; a header without rows has at least a time among its names.
         Ok(Some(head).filter(|head| rows || head.columns.iter().any(|(_, role)| role.is_time())))
     }
@@ -100,13 +110,14 @@ impl Head {
             _ => 0,
         };
         let columns = names.into_iter().map(|name| (name.clone(), layout.role(&name))).collect();
-        Ok(Head { delimiter, has_header, layout, columns, symbol, midnight })
+        Ok(Head { delimiter, has_header, layout, columns, beside: None, symbol, midnight })
     }
 
-    /// All columns, with the one that the file's name tells.
+    /// All columns, with those that are not in the file itself.
     pub(super) fn all_columns(&self) -> impl Iterator<Item = (&str, Role)> {
         let own = self.columns.iter().map(|(name, role)| (name.as_str(), *role));
-        own.chain(self.symbol.iter().map(|_| ("symbol", Role::Word)))
+        let beside = self.beside.iter().map(|_| ("time", Role::OfDay));
+        beside.chain(own).chain(self.symbol.iter().map(|_| ("symbol", Role::Word)))
     }
 
     /// Whether files with these beginnings form one table.

@@ -5,7 +5,8 @@
 //!  Databento     by its header    prices without a point are units of 1e-9; i64::MAX and u64::MAX stand for none; by ts_recv
 //!  Tardis        by its header    by local_timestamp
 //!  Binance       by its header, or without one by the shape of its rows (trades, aggTrades, bookTicker, klines); symbol by file name
-//!  LOBSTER       by file name     no header; prices are units of 1e-4; times are seconds after midnight in New York; symbol by file name
+//!  LOBSTER       by file name     no header; prices are units of 1e-4; times are seconds after midnight in New York, those of a file
+//!                                 of books are in the file of messages beside it; symbol by file name
 //!  Polygon       by its header    by sip_timestamp; 0 stands for no time
 //!  CME, Kaiko, crypto-lake        by their header, for their time column
 //! ```
@@ -217,6 +218,14 @@ pub(super) struct LobsterName<'a> {
 }
 
 impl<'a> LobsterName<'a> {
+    /// The name of the file of messages beside a file of books.
+    pub(super) fn messages(file_name: &str) -> String {
+        match file_name.rsplit_once("_orderbook_") {
+            Some((start, end)) => format!("{start}_message_{end}"),
+            None => file_name.to_owned(),
+        }
+    }
+
     pub(super) fn parse(file_name: &'a str) -> Option<LobsterName<'a>> {
         let mut parts = file_name.rsplitn(6, '_');
         let (levels, kind, end, start, date, symbol) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next()?);
