@@ -241,7 +241,7 @@ async fn a_book_of_lobster_has_the_times_of_the_messages_beside_it() {
     let messages = written(&folder, &name("message"), "34200.004241176,1,16113575,18,5853300,1\n34200.00426064,1,16113584,18,5853200,1\n");
     let book = written(&folder, &name("orderbook"), "5859400,200,5853300,18\n9999999999,0,5853300,18\n");
     assert_eq!(
-        shown(&[book.clone()]).await,
+        shown(std::slice::from_ref(&book)).await,
         "by time\ntime ns 1340285400004241176 1340285400004260640\nask_price_1 d64.4 585.9400 -\nask_size_1 i64 200 0\n\
          bid_price_1 d64.4 585.3300 585.3300\nbid_size_1 i64 18 18\nsymbol symbol AAPL AAPL"
     );
