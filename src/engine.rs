@@ -388,7 +388,7 @@ impl Engine {
         let waits = match command {
             Command::Open(_) | Command::Browse { .. } | Command::Reconnect => false,
             // A step is one from the moment that is being sought.
-            Command::Step(_) => self.opening.is_some() || self.seek.is_some(),
+            Command::Step(_) | Command::StepTrade(_) => self.opening.is_some() || self.seek.is_some(),
             // What comes while something opens is meant for what will be open.
             _ => self.opening.is_some(),
         };
@@ -422,10 +422,19 @@ impl Engine {
         };
         let last = opened.range.times.map_or(opened.from, |(_, last)| last);
         if self.failed
-            && matches!(command, Command::Play | Command::Step(_) | Command::Seek(_) | Command::SeekTrade { .. } | Command::Home | Command::End)
+            && matches!(
+                command,
+                Command::Play
+                    | Command::Step(_)
+                    | Command::StepTrade(_)
+                    | Command::Seek(_)
+                    | Command::SeekTrade { .. }
+                    | Command::Home
+                    | Command::End
+            )
         {
             // Another moment may well be readable; going on from this one is for Reconnect to try.
-            let elsewhere = self.connected() && !matches!(command, Command::Play | Command::Step(_));
+            let elsewhere = self.connected() && !matches!(command, Command::Play | Command::Step(_) | Command::StepTrade(_));
             if !elsewhere {
                 let reason = self.error.as_ref().map_or("", |error| error.what.as_str());
                 return self.post(FromWorker::Answer { id, result: Err(format!("nothing can be played before a reconnect: {reason}")) });
@@ -467,10 +476,14 @@ impl Engine {
                 self.pause();
                 self.start_step(by, id, now);
             }
+            Command::StepTrade(by) => {
+                self.pause();
+                self.start_step_trade(by, id, now);
+            }
             Command::SeekTrade { time, nth } => match time.parse::<UnixNanos>() {
                 Ok(time) => {
                     let answers = self.superseding(id);
-                    self.start_seek_trade(time, nth, answers, now);
+                    self.start_seek_trade(time, seek::Which::Nth(nth), answers, now);
                 }
                 Err(error) => self.post(FromWorker::Answer { id, result: Err(format!("seek: {error}")) }),
             },

@@ -563,6 +563,8 @@ pub enum Command {
     },
     /// One event group forward (1) or back (−1).
     Step(i8),
+    /// To just after the next trade (1) or the one before (−1).
+    StepTrade(i8),
     /// Go to the start of the range.
     Home,
     /// Go to the end of the range.
@@ -614,6 +616,7 @@ impl Command {
             Command::Loop(Some(range)) => json!({ "loop": [range.from, range.to] }),
             Command::Browse { source } => json!({ "browse": { "source": source } }),
             Command::Step(by) => json!({ "step": "group", "by": by }),
+            Command::StepTrade(by) => json!({ "step": "trade", "by": by }),
             Command::Home => json!({ "home": true }),
             Command::End => json!({ "end": true }),
             Command::Open(open) => json!({ "open": open }),
@@ -693,14 +696,15 @@ impl Command {
             }
             "step" => {
                 allow(&["step", "by"])?;
+                let by = match object.get("by").map_or(Some(1), serde_json::Value::as_i64) {
+                    Some(1) => 1,
+                    Some(-1) => -1,
+                    _ => return Err(format!("by takes 1 or -1; got {value}")),
+                };
                 match object["step"].as_str() {
-                    Some("group") => {}
-                    _ => return Err(format!("step takes \"group\"; got {}", object["step"])),
-                }
-                match object.get("by").map_or(Some(1), serde_json::Value::as_i64) {
-                    Some(1) => Ok(Command::Step(1)),
-                    Some(-1) => Ok(Command::Step(-1)),
-                    _ => Err(format!("by takes 1 or -1; got {value}")),
+                    Some("group") => Ok(Command::Step(by)),
+                    Some("trade") => Ok(Command::StepTrade(by)),
+                    _ => Err(format!("step takes \"group\" or \"trade\"; got {}", object["step"])),
                 }
             }
             _ => {
@@ -725,6 +729,8 @@ mod tests {
             Command::Seek("1703462400000000000/3".into()),
             Command::Step(1),
             Command::Step(-1),
+            Command::StepTrade(1),
+            Command::StepTrade(-1),
             Command::SeekTrade { time: "1703462400000000000".into(), nth: 2 },
             Command::PaceByTime,
             Command::PaceByEvents(1_000),
@@ -757,7 +763,8 @@ mod tests {
             (r#"{"pacing":"x"}"#, "\"time\""),
             (r#"{"loop":["1"]}"#, "two times"),
             (r#"{"browse":{"x":1}}"#, "NAME"),
-            (r#"{"step":"trade"}"#, "group"),
+            (r#"{"step":"minute"}"#, "group"),
+            (r#"{"step":"trade","by":2}"#, "1 or -1"),
             (r#"{"open":{"tabel":"x"}}"#, "tabel"),
         ] {
             let value = serde_json::from_str(text).unwrap();

@@ -138,6 +138,47 @@ fn the_tape_stops_at_the_moment_shown_after_seeks_and_steps() {
 }
 
 #[test]
+fn steps_by_trade_come_to_each_trade_in_turn_and_say_when_there_is_no_more() {
+    let rows = traded(75, 3_000);
+    // Just after each trade: its time, and its row among those of the time.
+    let ends: Vec<Moment> = (0..rows.len())
+        .filter(|index| rows[*index].action == 'T')
+        .map(|index| {
+            let k = rows[..=index].iter().rev().take_while(|other| other.time == rows[index].time).count() as u32;
+            Moment { time: UnixNanos(rows[index].time), place: Place::After(k) }
+        })
+        .collect();
+    for budget in [BUDGET, 30_000] {
+        let mut harness = opened(rows.clone(), 300, budget);
+        harness.command(&Command::Home).unwrap();
+        let mut walked = Vec::new();
+        while let Ok(state) = harness.command(&Command::StepTrade(1)) {
+            walked.push(state.as_of.unwrap().parse::<Moment>().unwrap());
+            assert!(walked.len() <= ends.len());
+        }
+        assert_eq!(walked.last(), ends.last());
+        assert_eq!(walked[..], ends[ends.len() - walked.len()..], "budget {budget}");
+        assert!(walked.len() > 150 && ends.len() - walked.len() < 3, "{} of {}", walked.len(), ends.len());
+        let refused = harness.command(&Command::StepTrade(1)).unwrap_err();
+        assert!(refused.contains("No trade comes after"), "{refused}");
+        for wanted in ends.iter().rev().skip(1) {
+            let state = harness.command(&Command::StepTrade(-1)).unwrap();
+            assert_eq!(state.as_of, Some(wanted.to_string()), "budget {budget}");
+            assert_eq!(state.status, Status::Paused);
+        }
+        assert!(harness.command(&Command::StepTrade(-1)).unwrap_err().contains("No trade comes before"));
+        // From between two trades, and from the end of the range.
+        let middle = ends[ends.len() / 2];
+        harness.command(&Command::Seek(UnixNanos(middle.time.0 - 1).to_string())).unwrap();
+        let state = harness.command(&Command::StepTrade(1)).unwrap();
+        assert!(state.as_of.unwrap().parse::<Moment>().unwrap().time <= middle.time);
+        harness.command(&Command::End).unwrap();
+        let back: Moment = harness.command(&Command::StepTrade(-1)).unwrap().as_of.unwrap().parse().unwrap();
+        assert!(ends[ends.len() - 2..].contains(&back), "{back}");
+    }
+}
+
+#[test]
 fn while_playing_the_tape_only_grows_and_never_shows_what_is_not_so() {
     let rows = traded(73, 60_000);
     let all = trades(&rows);

@@ -331,7 +331,7 @@ impl Engine {
 
     /// Forgets the queries of a seek. Counting, which only helps to plan, waits until the next seek is served.
     pub(super) fn withdraw_seek(&mut self) {
-        let messages = self.control.withdraw(|task| matches!(task, Task::Anchor | Task::FirstRow | Task::Base | Task::TradeAt));
+        let messages = self.control.withdraw(|task| matches!(task, Task::Anchor | Task::FirstRow | Task::Base | Task::TradeAt | Task::TradeBeside));
         self.send_all(Which::Control, messages);
         if let Some((Task::Counts { width }, sql)) = &self.control.running {
             let counts = (Task::Counts { width: *width }, sql.clone());

@@ -30,6 +30,8 @@ pub(super) enum Task {
     Base,
     /// Rows of one time.
     TradeAt,
+    /// First and last time of trades.
+    TradeBeside,
     BrowseTables,
     /// Of a table, by name.
     BrowseColumns(String),
@@ -202,6 +204,7 @@ impl Engine {
             Task::FirstRow => answers::bounds(answer).map(|bounds| self.got_first_row(bounds)),
             Task::Base => answers::bounds(answer).map(|bounds| self.got_base(bounds)),
             Task::TradeAt => self.got_trade(answer, now),
+            Task::TradeBeside => answers::bounds(answer).map(|bounds| self.got_trade_beside(bounds, now)),
             Task::BrowseTables => answers::tables_with_counts(answer).and_then(|counted| {
                 self.counted = counted;
                 answers::tables(answer).map(|tables| self.browsed_tables(tables))
@@ -582,7 +585,7 @@ fn doing(task: &Task) -> &'static str {
     match task {
         Task::Tables | Task::BrowseTables => "listing its tables",
         Task::Columns | Task::BrowseColumns(_) => "reading the columns of a table",
-        Task::TradeAt => "looking for a trade",
+        Task::TradeAt | Task::TradeBeside => "looking for a trade",
         Task::Instruments | Task::BrowseInstruments(_) => "listing the instruments",
         Task::Bounds | Task::Range | Task::NearestBefore | Task::NearestAfter => "looking for the first and last time",
         Task::Anchor | Task::FirstRow => "looking for where the book begins",

@@ -5,26 +5,22 @@
 //! current book, a checkpoint and an anchor found by query. Where the feed has no anchor the book begins at the first row within
 //! a day before the range, and is partial.
 
-use arrow_array::RecordBatch;
-
 use super::{Engine, FRAME_MICROS, ROWS_PER_TURN};
 use crate::link::{ErrorJson, FromWorker};
-use crate::market::Feed;
 use crate::replay::{ApplyError, Outcome, Target};
-use crate::store::answers::BadAnswer;
 use crate::store::{Bounds, Query};
 use crate::units::{Moment, NANOS_PER_DAY, Place, UnixNanos};
 
 use super::open::Task;
+
+mod trade;
+pub(super) use trade::Which;
 
 /// Anchors tried one before the other while no whole event group is found behind them.
 const MAX_ANCHORS: u32 = 64;
 
 /// An anchor is looked for so far before the range: a week holds the snapshot before any weekend, and bounds the scan.
 const ANCHOR_REACH_NANOS: i64 = 7 * NANOS_PER_DAY;
-
-/// Rows of one time that are looked through for a trade.
-const MAX_TIE_ROWS: u64 = 65_536;
 
 #[derive(Debug)]
 pub(super) struct Seek {
@@ -64,8 +60,10 @@ enum Stage {
     Anchor,
     /// Waiting for how many rows lie between the range's start and this time.
     Base(UnixNanos),
-    /// Waiting for the rows of a time, to see which of them is the nth trade.
-    Trade { time: UnixNanos, nth: u32 },
+    /// Waiting for the rows of a time, to see which of them is the trade.
+    Trade { time: UnixNanos, which: Which },
+    /// Waiting for the time of the trade before or after this one.
+    TradeBeside { time: UnixNanos, by: i8 },
     /// Rolling forward.
     Rolling,
 }
@@ -271,7 +269,8 @@ impl Engine {
         if let Some(seek) = self.seek.take() {
             match (seek.goal, seek.stage) {
                 (_, Stage::Rolling) => self.seek = Some(seek),
-                (_, Stage::Trade { time, nth }) => self.start_seek_trade(time, nth, seek.answers, now),
+                (_, Stage::Trade { time, which }) => self.start_seek_trade(time, which, seek.answers, now),
+                (_, Stage::TradeBeside { time, by }) => self.ask_for_trade(time, by, seek.answers, now),
                 (goal, _) => self.begin(goal, seek.answers),
             }
         }
@@ -421,64 +420,6 @@ impl Engine {
         }
     }
 
-    /// Seeks the moment just after the nth trade of a time.
-    pub(super) fn start_seek_trade(&mut self, time: UnixNanos, nth: u32, mut answers: Vec<u32>, now: u64) {
-        if let Some(old) = self.seek.take() {
-            answers.extend(old.answers);
-        }
-        let Some(opened) = &self.opened else { return };
-        if time < opened.from || time >= opened.to {
-            let reason = format!("seek: {time} is not within the range {} to {}", opened.from, opened.to);
-            return self.refuse_seek(answers, &reason, now);
-        }
-        let (history, first) = (&self.history, self.history.lower_bound(time));
-        let complete = history.start() <= time && (first > history.first() || !history.forgot()) && (history.complete_to() > time || history.ended());
-        if complete && self.as_of.is_some() {
-            let rows = first..history.upper_bound(time);
-            let trades = rows.map(|row| history.get(row).is_some_and(|(chunk, at, _)| chunk.trade(at).is_some()));
-            let found = nth_trade(trades, nth);
-            return self.found_trade(time, nth, found, answers, now);
-        }
-        let stage = Stage::Trade { time, nth };
-        let query = Query::Rows {
-            place: opened.place.clone(),
-            columns: opened.binding.columns.clone(),
-            from: time,
-            to: UnixNanos(time.0.saturating_add(1)),
-            limit: Some(MAX_TIE_ROWS),
-            skip: 0,
-        };
-        self.withdraw_seek();
-        self.stop_clock();
-        self.state_dirty = true;
-        self.seek = Some(Seek { goal: Goal::Moment(Moment::end_of(time)), stage, answers, anchor_before: time, anchors: 0 });
-        self.ask(Task::TradeAt, &query);
-    }
-
-    pub(super) fn got_trade(&mut self, answer: &[RecordBatch], now: u64) -> Result<(), BadAnswer> {
-        let (Some(opened), Some(Seek { stage: Stage::Trade { time, nth }, .. })) = (&self.opened, &self.seek) else { return Ok(()) };
-        let (time, nth) = (*time, *nth);
-        let mut feed = Feed::new(&opened.binding);
-        let mut trades = Vec::new();
-        for batch in answer.iter().filter(|batch| batch.num_rows() > 0) {
-            let chunk = feed.load(batch).map_err(|error| BadAnswer { column: opened.binding.time.clone(), problem: error.to_string() })?;
-            trades.extend((0..chunk.rows()).map(|row| chunk.trade(row).is_some()));
-        }
-        let answers = self.seek.take().map(|seek| seek.answers).unwrap_or_default();
-        self.found_trade(time, nth, nth_trade(trades.into_iter(), nth), answers, now);
-        Ok(())
-    }
-
-    fn found_trade(&mut self, time: UnixNanos, nth: u32, found: Result<u32, u32>, answers: Vec<u32>, now: u64) {
-        match found {
-            Ok(k) => self.start_seek(Moment { time, place: Place::After(k) }, answers),
-            Err(trades) => {
-                let reason = format!("seek: there is no trade {nth} at {time}; at that time are {trades}");
-                self.refuse_seek(answers, &reason, now);
-            }
-        }
-    }
-
     /// Nothing is sought any more.
     fn refuse_seek(&mut self, answers: Vec<u32>, reason: &str, now: u64) {
         for id in answers {
@@ -567,16 +508,4 @@ impl Engine {
         self.history.begin(never, 0);
         self.history.finish();
     }
-}
-
-/// How many rows there are up to the nth that is a trade; how many trades there are when they are fewer.
-fn nth_trade(rows: impl Iterator<Item = bool>, nth: u32) -> Result<u32, u32> {
-    let mut trades = 0;
-    for (row, is_trade) in rows.enumerate() {
-        trades += u32::from(is_trade);
-        if is_trade && trades == nth {
-            return u32::try_from(row + 1).map_err(|_| trades);
-        }
-    }
-    Err(trades)
 }

@@ -159,7 +159,7 @@ impl Engine {
     }
 
     /// The place narrowed to trades: all of them, or those that pass the filter.
-    fn trades_place(&self, filtered: bool) -> Result<store::Place, String> {
+    pub(super) fn trades_place(&self, filtered: bool) -> Result<store::Place, String> {
         let opened = self.opened.as_ref().ok_or("nothing is open")?;
         let (action, price, size) = match opened.binding.trade_rows() {
             TradeRows::None => return Err("The table reports no trades".to_owned()),

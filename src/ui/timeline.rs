@@ -45,7 +45,7 @@ pub fn Timeline() -> impl IntoView {
                 type="button"
                 aria-label=action.label()
                 title=action.tooltip()
-                prop:disabled=move || action != Action::ZoomIn && zoom.with(Option::is_none)
+                prop:disabled=move || if action == Action::ZoomIn { whole.get().is_none() } else { zoom.with(Option::is_none) }
                 on:click=move |_| page.act(action)
             >
                 {sign}

@@ -127,7 +127,8 @@ fn InstrumentPicker() -> impl IntoView {
 #[component]
 fn Level() -> impl IntoView {
     let page = Page::get();
-    let kind = page.select(|state| state.book.as_ref().map(|book| book.kind.clone()).unwrap_or_default());
+    let kind =
+        page.select(|state| state.book.as_ref().filter(|_| wording::without_book(state).is_none()).map(|book| book.kind.clone()).unwrap_or_default());
     view! {
         <span class="level" hidden=move || kind.with(String::is_empty) title=move || kind.with(|kind| wording::kind_meaning(kind))>
             {kind}
@@ -141,7 +142,10 @@ fn StatusWord() -> impl IntoView {
     let status = page.marked_status();
     let word = page.select(wording::status_word);
     let failed = move || page.failure.with(Option::is_some);
-    let behind = move || page.behind.get().then(|| wording::behind(page.counters.with(|counters| counters.lag_millis.unwrap_or(0))));
+    let behind = move || {
+        (page.behind.get() && status.get() == Status::Playing)
+            .then(|| wording::behind(page.counters.with(|counters| counters.lag_millis.unwrap_or(0))))
+    };
     view! {
         <span class="status" data-failed=move || matches!(status.get(), Status::Failed | Status::Disconnected).then_some("")>
             <Icon path=Signal::derive(move || icons::of_status(status.get()))/>
@@ -166,8 +170,8 @@ fn Clock() -> impl IntoView {
     view! {
         <div class="clock" node_ref=root role="group" aria-label="As of, UTC">
             <span class="label">"as of"</span>
-            <span class="date figure" data-cell>"–"</span>
-            <span class="time figure" data-cell>"–"</span>
+            <span class="date figure" data-cell>{clock::NO_DATE}</span>
+            <span class="time figure" data-cell>{clock::NO_TIME}</span>
             <span class="label">"UTC"</span>
         </div>
     }

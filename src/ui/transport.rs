@@ -21,6 +21,7 @@ pub fn Transport() -> impl IntoView {
     let playing = page.select(|state| matches!(state.status, Status::Playing | Status::Following));
     let seeking = page.select(|state| state.seeking.clone());
     let loading = page.select(|state| state.status == Status::Loading);
+    let idle = page.select(|state| state.table.is_none());
     let going = move || match loading.get() || seeking.get().is_some() {
         true => wording::seeking(seeking.get().as_deref(), page.counters.with(|counters| counters.rows_per_second)),
         false => String::new(),
@@ -36,6 +37,7 @@ pub fn Transport() -> impl IntoView {
                         class="play"
                         aria-label=move || if playing.get() { "Pause" } else { "Play" }
                         title=Action::PlayPause.tooltip()
+                        prop:disabled=idle
                         on:click=move |_| page.act(Action::PlayPause)
                     >
                         <Icon path=Signal::derive(move || if playing.get() { icons::PAUSE } else { icons::PLAY })/>
@@ -45,7 +47,7 @@ pub fn Transport() -> impl IntoView {
                 </div>
                 <PacePicker/>
                 <LoopButton/>
-                <button type="button" class="wide" title=Action::GoTo.tooltip() on:click=move |_| page.act(Action::GoTo)>"Go to…"</button>
+                <button type="button" class="wide" title=Action::GoTo.tooltip() prop:disabled=idle on:click=move |_| page.act(Action::GoTo)>"Go to…"</button>
                 <TieNote/>
                 <Peak/>
                 // The refusal is announced; how a seek goes is not, for it changes four times a second.
@@ -60,8 +62,9 @@ pub fn Transport() -> impl IntoView {
 #[component]
 fn ActionButton(action: Action, icon: &'static str) -> impl IntoView {
     let page = Page::get();
+    let idle = page.select(|state| state.table.is_none());
     view! {
-        <button type="button" aria-label=action.label() title=action.tooltip() on:click=move |_| page.act(action)>
+        <button type="button" aria-label=action.label() title=action.tooltip() prop:disabled=idle on:click=move |_| page.act(action)>
             <Icon path=icon/>
         </button>
     }
@@ -106,7 +109,7 @@ fn LoopButton() -> impl IntoView {
             aria-label="Loop"
             aria-pressed=move || looped.with(Option::is_some).to_string()
             title=title
-            prop:disabled=move || page.state.with(|state| state.range.is_none())
+            prop:disabled=page.select(|state| state.range.is_none())
             on:mousedown=move |event| dom::keep_focus(&event)
             on:click=move |_| page.act(Action::Loop)
         >

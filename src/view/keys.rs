@@ -14,6 +14,10 @@ pub enum Action {
     StepBack,
     /// One event group forward.
     StepForward,
+    /// The trade before.
+    TradeBack,
+    /// The next trade.
+    TradeForward,
     /// One second back.
     SecondBack,
     /// One second forward.
@@ -52,10 +56,12 @@ pub enum Action {
 
 impl Action {
     /// In the order of the key sheet.
-    pub const ALL: [Action; 20] = [
+    pub const ALL: [Action; 22] = [
         Action::PlayPause,
         Action::StepBack,
         Action::StepForward,
+        Action::TradeBack,
+        Action::TradeForward,
         Action::SecondBack,
         Action::SecondForward,
         Action::Home,
@@ -82,6 +88,8 @@ impl Action {
             Action::PlayPause => "Play or pause",
             Action::StepBack => "Previous event group",
             Action::StepForward => "Next event group",
+            Action::TradeBack => "Previous trade",
+            Action::TradeForward => "Next trade",
             Action::SecondBack => "One second back",
             Action::SecondForward => "One second forward",
             Action::Home => "Start of the range",
@@ -94,7 +102,7 @@ impl Action {
             Action::ZoomOut => "Zoom out",
             Action::PanBack => "Earlier part of the timeline",
             Action::PanForward => "Later part of the timeline",
-            Action::ZoomWhole => "Whole range on the timeline",
+            Action::ZoomWhole => "All of the range on the timeline",
             Action::Choose => "Choose an instrument…",
             Action::Centre => "Centre the ladder",
             Action::Help => "Keys",
@@ -109,6 +117,8 @@ impl Action {
             Action::PlayPause => " ",
             Action::StepBack => "arrowleft",
             Action::StepForward => "arrowright",
+            Action::TradeBack => "shift+arrowleft",
+            Action::TradeForward => "shift+arrowright",
             Action::SecondBack => "alt+arrowleft",
             Action::SecondForward => "alt+arrowright",
             Action::Home => "home",
@@ -136,6 +146,8 @@ impl Action {
             Action::PlayPause => "Space",
             Action::StepBack => "←",
             Action::StepForward => "→",
+            Action::TradeBack => "Shift ←",
+            Action::TradeForward => "Shift →",
             Action::SecondBack => "Alt ←",
             Action::SecondForward => "Alt →",
             Action::Home => "Home",
@@ -159,8 +171,24 @@ impl Action {
     /// Whether holding the key down does it again and again.
     #[must_use]
     pub fn repeats(self) -> bool {
-        use Action::{Faster, PanBack, PanForward, SecondBack, SecondForward, Slower, StepBack, StepForward, ZoomIn, ZoomOut};
-        matches!(self, StepBack | StepForward | SecondBack | SecondForward | Slower | Faster | ZoomIn | ZoomOut | PanBack | PanForward)
+        use Action::{
+            Faster, PanBack, PanForward, SecondBack, SecondForward, Slower, StepBack, StepForward, TradeBack, TradeForward, ZoomIn, ZoomOut,
+        };
+        matches!(
+            self,
+            StepBack
+                | StepForward
+                | TradeBack
+                | TradeForward
+                | SecondBack
+                | SecondForward
+                | Slower
+                | Faster
+                | ZoomIn
+                | ZoomOut
+                | PanBack
+                | PanForward
+        )
     }
 
     /// Label and key, for a tooltip.
@@ -190,6 +218,8 @@ impl Action {
             },
             Action::StepBack => open.then_some(Command::Step(-1)),
             Action::StepForward => open.then_some(Command::Step(1)),
+            Action::TradeBack => open.then_some(Command::StepTrade(-1)),
+            Action::TradeForward => open.then_some(Command::StepTrade(1)),
             Action::SecondBack => second(state, -1),
             Action::SecondForward => second(state, 1),
             Action::Home => open.then_some(Command::Home),

@@ -135,7 +135,7 @@ impl Ladder {
         });
         self.last_trade_time = frame.last_trade.map_or_else(String::new, |trade| clock::time(trade.time));
         self.caution = match (frame.flags.stale, frame.partial_since) {
-            (true, _) => "stale: the source marked this book as doubtful".to_owned(),
+            (true, _) => "stale: its source marked it as doubtful".to_owned(),
             (false, Some(since)) => format!("partial since {}", clock::time(since)),
             (false, None) => String::new(),
         };

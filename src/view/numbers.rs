@@ -30,6 +30,12 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
+/// A count of something: `1 row`, `47 022 rows`.
+#[must_use]
+pub fn counted(value: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
 /// Digits after the point that the value needs.
 #[must_use]
 pub fn needed_decimals(mantissa: i128, scale: Scale) -> u8 {

@@ -313,7 +313,7 @@ impl Tape {
         if let Some(reason) = &shown.reason {
             return Some(reason.clone());
         }
-        let none = shown.rows.is_empty() && !shown.loading && self.passed == Some(0);
+        let none = shown.rows.is_empty() && !shown.loading && self.passed == Some(0) && shown.total.is_some();
         none.then(|| match (&self.min_size, shown.total) {
             (Some(size), Some(0)) => format!("No trades of {} or more in this range", written(size, 0)),
             (None, Some(0)) => "No trades in this range".to_owned(),

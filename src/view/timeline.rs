@@ -7,7 +7,7 @@ use crate::link::{Histogram, Range, State};
 use crate::units::{Moment, UnixNanos};
 
 use super::clock;
-use super::numbers::{THIN, count};
+use super::numbers::{THIN, counted};
 use super::track::{Track, percent};
 
 /// Width of the picture: columns that a wide screen still tells apart.
@@ -57,7 +57,7 @@ pub fn summary(histogram: &Histogram) -> String {
     }
     match (numbers(histogram), peak(histogram)) {
         (Some((from, width)), Some((bar, rows))) => {
-            format!("peak {} rows in {} at {}", count(rows), span(width), time_of_day(start_of(from, width, bar), width))
+            format!("peak {} in {} at {}", counted(rows, "row"), span(width), time_of_day(start_of(from, width, bar), width))
         }
         (Some(_), None) if !histogram.loading => "no rows".to_owned(),
         _ => String::new(),
@@ -115,7 +115,7 @@ pub fn under_pointer(histogram: &Histogram, time: UnixNanos) -> Option<String> {
     let bar = u32::try_from(time.0.checked_sub(from)?.div_euclid(width)).ok().filter(|bar| *bar < histogram.bars)?;
     let rows = histogram.counts.binary_search_by_key(&bar, |(bar, _)| *bar).ok().and_then(|index| histogram.counts.get(index));
     Some(match rows {
-        Some((_, rows)) => format!("{} rows in {}", count(*rows), span(width)),
+        Some((_, rows)) => format!("{} in {}", counted(*rows, "row"), span(width)),
         None => format!("no rows in {}", span(width)),
     })
 }

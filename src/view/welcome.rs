@@ -2,7 +2,7 @@
 
 use crate::link::{Open, State, TableInfo};
 
-use super::numbers::count;
+use super::numbers::counted;
 use super::wording;
 
 /// What tickscope is, for someone who never saw it.
@@ -49,7 +49,7 @@ fn group(state: &State, table: &TableInfo) -> Group {
         .into_iter()
         .map(|instrument| Choice {
             label: wording::instrument_option(instrument, &table.instruments),
-            detail: format!("{} events", count(instrument.rows)),
+            detail: counted(instrument.rows, "event"),
             open: Open {
                 // A table without symbols names itself.
                 symbols: if instrument.symbol == table.name { Vec::new() } else { vec![instrument.symbol.clone()] },
@@ -62,7 +62,7 @@ fn group(state: &State, table: &TableInfo) -> Group {
     if choices.is_empty() && table.reason.is_none() {
         choices.push(Choice { label: table.name.clone(), detail: "open".to_owned(), open });
     }
-    let rows = table.rows.map(|rows| format!("{} rows", count(rows)));
+    let rows = table.rows.map(|rows| counted(rows, "row"));
     let holds = Some(table.holds.clone()).filter(|holds| !holds.is_empty() && holds != "book");
     let origin = table.synthetic.then(|| "synthetic: made by tickscope, not by a market".to_owned());
     Group {

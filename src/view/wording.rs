@@ -100,7 +100,12 @@ pub fn nobody_takes_files(name: &str) -> String {
 pub fn upload_refused(name: &str, status: u16, body: &str) -> String {
     let said = serde_json::from_str::<serde_json::Value>(body).ok().and_then(|answer| Some(answer.get("error")?.as_str()?.to_owned()));
     match (said, status) {
-        (Some(said), _) => format!("{name} was not opened: {said}"),
+        // Where the server keeps what was sent is no matter of whoever sent it.
+        (Some(said), _) => match said.split_once(name) {
+            Some((_, why)) if why.starts_with(": ") => format!("{name} was not opened{why}"),
+            Some((_, why)) => format!("{name} was not opened: it{why}"),
+            None => format!("{name} was not opened: {said}"),
+        },
         (None, 404 | 405) => nobody_takes_files(name),
         (None, status) => format!("{name} was not opened: the server answered HTTP {status}"),
     }
@@ -249,7 +254,9 @@ pub fn marked_status(state: &State) -> Status {
 /// The message for a range without rows.
 #[must_use]
 pub fn empty_range(range: Option<&Range>) -> String {
-    let time = |text: &str| text.parse::<UnixNanos>().map_or_else(|_| text.to_owned(), clock::short);
+    // A line never ends within a time.
+    let whole = |time: UnixNanos| clock::short(time).replace(' ', "\u{a0}").replace('-', "\u{2011}");
+    let time = |text: &str| text.parse::<UnixNanos>().map_or_else(|_| text.to_owned(), whole);
     match range {
         Some(range) => format!("No ticks between {} and {}", time(&range.from), time(&range.to)),
         None => "No ticks in this range".to_owned(),
@@ -412,7 +419,8 @@ mod tests {
     #[test]
     fn an_empty_range_names_its_ends_and_the_nearest_data() {
         let range = Range { from: "1703462400000000000".into(), to: "1703466000000000000".into() };
-        assert_eq!(empty_range(Some(&range)), "No ticks between 2023-12-25 00:00:00Z and 2023-12-25 01:00:00Z");
+        let shown = empty_range(Some(&range)).replace('\u{a0}', " ").replace('\u{2011}', "-");
+        assert_eq!(shown, "No ticks between 2023-12-25 00:00:00Z and 2023-12-25 01:00:00Z");
         let nearest = Nearest { before: None, after: Some("1703545202834984769".into()) };
         let buttons = nearest_data(&nearest);
         assert_eq!(buttons, [("First after: 2023-12-25 23:00:02.834984769Z".to_owned(), UnixNanos(1_703_545_202_834_984_769))]);
@@ -429,7 +437,9 @@ mod tests {
     #[test]
     fn a_file_that_was_refused_says_why_in_the_words_of_the_server() {
         assert_eq!(upload_line("es.dbn", 512, 1024).replace(THIN, " "), "es.dbn: sent 50 % of 1.00 KiB");
-        assert_eq!(upload_refused("x.csv", 422, r#"{"error":"x.csv: line 1: no time"}"#), "x.csv was not opened: x.csv: line 1: no time");
+        assert_eq!(upload_refused("x.csv", 422, r#"{"error":"x.csv: line 1: no time"}"#), "x.csv was not opened: line 1: no time");
+        let said = upload_refused("x.txt", 422, r#"{"error":"/cache/66f2/x.txt is of no known format"}"#);
+        assert_eq!(said, "x.txt was not opened: it is of no known format");
         assert!(upload_refused("x.csv", 404, "<html>").contains("tickscope serve x.csv"));
         assert!(upload_refused("x.csv", 502, "").contains("HTTP 502"));
         assert_eq!((uploaded_table(r#"{"table":"x"}"#).as_deref(), uploaded_table("[]")), (Some("x"), None));

@@ -1,11 +1,14 @@
-//! The decode bench in the browser, and the table of all its figures: those of the native run are read from where it left them.
+//! The decode bench in the browser, and the table of all its figures: those of the native run are read from where it left them. After
+//! it, the page's size and the time to its first book.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::browser::Driver;
+use crate::checks::size;
 use crate::files::Files;
+use crate::first_book;
 use crate::server;
 
 const WORKLOADS: [&str; 4] = ["trades5", "mbp1", "arrays18", "mbo"];
@@ -56,6 +59,16 @@ pub async fn run(driver: &Driver) -> Result<(), String> {
             }
         }
     }
+    page(driver).await
+}
+
+/// The page itself: how large it is, and how long a visit takes.
+async fn page(driver: &Driver) -> Result<(), String> {
+    let (raw, brotli) = size::module(11)?;
+    println!("\nthe page's module: {raw} bytes, {brotli} by brotli");
+    let visits = first_book::visits(driver, 5).await?;
+    println!("milliseconds from the navigation to the first book: cold {:?}, warm {:?}", visits.cold, visits.warm);
+    println!("medians: cold {} ms, warm {} ms", first_book::median(visits.cold), first_book::median(visits.warm));
     Ok(())
 }
 

@@ -195,12 +195,17 @@ impl Browser {
         self.run(LADDER).await
     }
 
-    /// Presses a key, as `KeyboardEvent.key` names it.
+    /// Presses a key, as `KeyboardEvent.key` names it, with `Shift+` or `Alt+` before it where that is held.
     ///
     /// # Errors
     /// When the browser refuses, or the key is not one of those that tests press.
     pub async fn press(&self, key: &str) -> Result<(), String> {
         // WebDriver's code points for keys without a character.
+        let (held, key) = match key.split_once('+') {
+            Some(("Shift", key)) => (Some('\u{e008}'), key),
+            Some(("Alt", key)) => (Some('\u{e00a}'), key),
+            _ => (None, key),
+        };
         let value = match key {
             "ArrowLeft" => '\u{e012}',
             "ArrowRight" => '\u{e014}',
@@ -209,7 +214,12 @@ impl Browser {
             "Escape" => '\u{e00c}',
             _ => key.chars().next().filter(|_| key.len() == 1).ok_or_else(|| format!("no such key: {key}"))?,
         };
-        let press = KeyActions::new("keys".to_owned()).then(KeyAction::Down { value }).then(KeyAction::Up { value });
+        let mut press = KeyActions::new("keys".to_owned());
+        let down = held.into_iter().chain([value]).map(|value| KeyAction::Down { value });
+        let up = [value].into_iter().chain(held).map(|value| KeyAction::Up { value });
+        for action in down.chain(up) {
+            press = press.then(action);
+        }
         self.client.perform_actions(press).await.map_err(text)
     }
 

@@ -8,7 +8,7 @@ mod pacing;
 mod pictures;
 mod renewal;
 mod sessions;
-mod size;
+pub mod size;
 mod tape;
 mod timeline;
 mod welcome;
@@ -55,6 +55,7 @@ pub const ALL: &[Check] = &[
     check!(tape::a_size_leaves_only_the_trades_that_have_it, 120),
     check!(tape::a_click_on_a_trade_goes_to_just_after_it, 120),
     check!(tape::scrolled_away_the_lines_stand_still_and_what_waits_is_counted, 180),
+    check!(tape::keys_go_from_trade_to_trade_and_by_seconds, 120),
     check!(timeline::the_bars_are_the_rows_of_the_file, 120),
     check!(timeline::a_drag_loops_and_the_key_ends_it, 120),
     check!(timeline::playback_is_paced_by_events, 120),
@@ -70,8 +71,9 @@ pub const ALL: &[Check] = &[
     check!(faults::an_sql_error_is_shown_with_its_position, 120),
     check!(renewal::another_store_is_opened_in_a_new_worker, 240),
     check!(renewal::a_worker_that_outgrew_its_budget_is_replaced_where_it_stands, 240),
-    check!(pictures::the_main_states_in_both_themes_and_three_widths, 300),
-    check!(pictures::the_ways_in_and_the_failures_in_both_themes_and_three_widths, 300),
+    check!(pictures::the_ways_in, 300),
+    check!(pictures::what_is_open, 300),
+    check!(pictures::what_takes_long_and_what_fails, 400),
 ];
 
 /// Skips a test that needs market data; `$data` is where it lies.

@@ -37,7 +37,7 @@ fn orders(ordered: bool) -> impl Iterator<Item = Order> {
             (true, 500..) => (b'C', pair - 500),
             _ => (b'A', if cancels { ROWS + pair } else { pair }),
         };
-        Order { instrument: 7, after: 2_000_000_000 + row * 700 - late, action, id, size: 1 + (row % 9) as u32, ends_group: true }
+        Order { instrument: 7, after: 2_000_000_000 + row * 700 - late, action, id, size: 1 + (row % 9) as u32, ends_group: true, doubtful: false }
     })
 }
 

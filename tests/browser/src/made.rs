@@ -24,6 +24,8 @@ pub struct Order {
     pub size: u32,
     /// Whether the event group ends with it.
     pub ends_group: bool,
+    /// Whether the source says that the book may be wrong.
+    pub doubtful: bool,
 }
 
 /// Writes an MBO file: a clear of every instrument, then the orders.
@@ -63,7 +65,7 @@ pub fn orders_csv(path: &Path, orders: impl Iterator<Item = Order>) -> Result<()
 /// # Errors
 /// When it cannot be written; with its name.
 pub fn hour(path: &Path) -> Result<(), String> {
-    let order = |action: u8, id: u64, after: u64| Order { instrument: 41, after, action, id, size: 5, ends_group: true };
+    let order = |action: u8, id: u64, after: u64| Order { instrument: 41, after, action, id, size: 5, ends_group: true, doubtful: false };
     let pair =
         |id: u64| [Some(order(b'A', id, id * 36_000_000)), id.checked_sub(40).filter(|old| *old > 0).map(|old| order(b'C', old, id * 36_000_000))];
     orders(path, (1..=100_000).flat_map(pair).flatten())
@@ -112,14 +114,14 @@ fn each(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let mut sequence = 0;
     let mut cleared = Vec::new();
-    let mut record = |instrument: u32, time: u64, action: u8, side: u8, order_id: u64, price: i64, size: u32, ends_group: bool| {
+    let mut record = |instrument: u32, time: u64, action: u8, side: u8, order_id: u64, price: i64, size: u32, flags: u8| {
         sequence += 1;
         take(&MboMsg {
             hd: RecordHeader::new::<MboMsg>(rtype::MBO, 1, instrument, time),
             order_id,
             price,
             size,
-            flags: FlagSet::new(if ends_group { flags::LAST } else { 0 }),
+            flags: FlagSet::new(flags),
             channel_id: 0,
             action: action as std::ffi::c_char,
             side: side as std::ffi::c_char,
@@ -128,18 +130,19 @@ fn each(
             sequence,
         })
     };
-    for Order { instrument, after, action, id, size, ends_group } in orders {
+    for Order { instrument, after, action, id, size, ends_group, doubtful } in orders {
         if !cleared.contains(&instrument) {
             cleared.push(instrument);
-            record(instrument, START, b'R', b'N', 0, dbn::UNDEF_PRICE, 0, true)?;
+            record(instrument, START, b'R', b'N', 0, dbn::UNDEF_PRICE, 0, flags::LAST)?;
         }
         if action == b'R' {
-            record(instrument, START + after, action, b'N', 0, dbn::UNDEF_PRICE, 0, true)?;
+            record(instrument, START + after, action, b'N', 0, dbn::UNDEF_PRICE, 0, flags::LAST)?;
             continue;
         }
+        let flags = (u8::from(ends_group) * flags::LAST) | (u8::from(doubtful) * flags::MAYBE_BAD_BOOK);
         let is_bid = id.is_multiple_of(2);
         let price = 1_000_000_000 * if is_bid { 100 - (id % 20) as i64 } else { 101 + (id % 20) as i64 };
-        record(instrument, START + after, action, if is_bid { b'B' } else { b'A' }, id, price, size, ends_group)?;
+        record(instrument, START + after, action, if is_bid { b'B' } else { b'A' }, id, price, size, flags)?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod bench;
 mod browser;
 mod checks;
 mod files;
+mod first_book;
 mod imports;
 mod made;
 mod messages;

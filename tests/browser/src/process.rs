@@ -45,6 +45,16 @@ impl Running {
         self.child.id()
     }
 
+    /// Sends it a signal by name.
+    ///
+    /// # Errors
+    /// When it has ended, or the system refuses.
+    pub fn signal(&self, name: &str) -> Result<(), String> {
+        let id = self.child.id().ok_or("it has ended")?;
+        let sent = std::process::Command::new("kill").args([format!("-{name}"), id.to_string()]).status();
+        sent.map_err(|error| format!("kill: {error}"))?.success().then_some(()).ok_or_else(|| format!("kill -{name} {id} was refused"))
+    }
+
     /// What both of its outputs have said.
     pub fn output(&self) -> String {
         self.output.lock().map(|output| output.clone()).unwrap_or_default()

@@ -67,6 +67,22 @@ impl Server {
         self.running.id()
     }
 
+    /// Halts the process where it stands.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn stop_for_a_while(&self) -> Result<(), String> {
+        self.running.signal("STOP")
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn go_on(&self) -> Result<(), String> {
+        self.running.signal("CONT")
+    }
+
     /// What it has said, for a failure's text.
     pub fn output(&self) -> String {
         self.running.output()

@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 
 use super::{opened, seek, with_data};
 use crate::Outcome;
-use crate::browser::{Browser, Driver};
-use crate::made;
-use crate::server::{self, Server};
-use crate::truth;
+use crate::browser::Driver;
+use crate::{first_book, truth};
 
 /// Ten seconds at ×1, ×10 and ×100 over a busy stretch: what the page's counters say was covered is the asked speed within 1 %. What
 /// a stopwatch outside says is printed: on a loaded machine it is the machine's.
@@ -56,33 +54,9 @@ fn as_of(state: &Value) -> Result<i64, String> {
     text.split(['/', '-']).next().and_then(|time| time.parse().ok()).ok_or_else(|| format!("no moment: {text}"))
 }
 
-/// From the navigation to the first book on screen, with nothing in the browser's caches and with everything. Printed, not judged.
+/// A book comes by itself, with nothing in the browser's caches and with everything. The times are printed, not judged.
 pub async fn the_time_to_the_first_book(driver: &Driver) -> Result<(), String> {
-    let file = server::root().join("target/test/first.mbo.dbn");
-    made::hour(&file)?;
-    let server = Server::start(&[file], &[]).await?;
-    let browser = driver.browser().await?;
-    for visit in ["cold", "warm", "warm"] {
-        if visit == "warm" {
-            // A visit, not a reload of the place.
-            browser.run("sessionStorage.clear()").await?;
-        }
-        browser.visit(&format!("http://{}/", server.address)).await?;
-        println!("{visit}: {} ms from the navigation to the first book", first_book(&browser).await?);
-    }
+    let visits = first_book::visits(driver, 2).await?;
+    println!("milliseconds from the navigation to the first book: cold {:?}, warm {:?}", visits.cold, visits.warm);
     Ok(())
-}
-
-/// Milliseconds since the navigation began at which the ladder had a price, seen by the page's own frames.
-async fn first_book(browser: &Browser) -> Result<u64, String> {
-    let seen = "new Promise((done, fail) => {
-        const look = () => {
-            const price = document.querySelector('.ladder .bids .tail');
-            if (price && price.textContent) done(Math.round(performance.now()));
-            else if (performance.now() > 30000) fail('no book within 30 s');
-            else requestAnimationFrame(look);
-        };
-        look();
-    })";
-    browser.promise(seen, Value::Null).await?.as_u64().ok_or_else(|| "no time".to_owned())
 }

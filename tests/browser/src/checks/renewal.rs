@@ -117,7 +117,8 @@ pub async fn a_worker_that_outgrew_its_budget_is_replaced_where_it_stands(driver
 
 /// Pairs of an order and its cancel in one group; then orders a microsecond apart, with no snapshot to begin at.
 fn tied() -> impl Iterator<Item = Order> {
-    let order = |id: u64, after: u64, action: u8, size: u32, ends_group: bool| Order { instrument: 7, after, action, id, size, ends_group };
+    let order =
+        |id: u64, after: u64, action: u8, size: u32, ends_group: bool| Order { instrument: 7, after, action, id, size, ends_group, doubtful: false };
     let pairs = (1..=TIED_PAIRS).flat_map(move |id| [order(id, 1_000, b'A', 5, false), order(id, 1_000, b'C', 5, id == TIED_PAIRS)]);
     pairs.chain((1..=LATER).map(move |n| order(TIED_PAIRS + n, 1_000_000 + n * 1_000, b'A', 3, true)))
 }

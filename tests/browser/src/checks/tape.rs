@@ -161,6 +161,43 @@ async fn scrolled_away(driver: &Driver, data: &Path) -> Result<(), String> {
     browser.console_is_clean().await
 }
 
+/// Shift with the arrows goes from trade to trade, Alt with the arrows by seconds.
+pub async fn keys_go_from_trade_to_trade_and_by_seconds(driver: &Driver) -> Outcome {
+    with_data!(data);
+    stepped(driver, &data).await.into()
+}
+
+async fn stepped(driver: &Driver, data: &Path) -> Result<(), String> {
+    let (_server, mut browser, trades) = es_day(driver, data).await?;
+    let moment = |number: usize| format!("{}/{}", trades[number].time, trades[number].ordinal);
+    let middle = trades.len() / 2;
+    seek(&browser, &moment(middle)).await?;
+    for (key, number) in
+        [("Shift+ArrowRight", middle + 1), ("Shift+ArrowRight", middle + 2), ("Shift+ArrowLeft", middle + 1), ("Shift+ArrowLeft", middle)]
+    {
+        browser.press(key).await?;
+        let there = |state: &Value| state["asOf"] == json!(moment(number)) && state["seeking"].is_null();
+        browser.until(&format!("trade {number} after {key}"), Duration::from_secs(10), there).await?;
+    }
+    browser.press("Alt+ArrowRight").await?;
+    let later = (trades[middle].time + 1_000_000_000).to_string();
+    browser.until("a second later", Duration::from_secs(10), |state| state["asOf"] == json!(later)).await?;
+    browser.press("Alt+ArrowLeft").await?;
+    browser.until("a second back", Duration::from_secs(10), |state| state["asOf"] == json!(trades[middle].time.to_string())).await?;
+    browser.press("End").await?;
+    browser.until("the end", Duration::from_secs(20), |state| state["status"] == "ended").await?;
+    browser.press("Shift+ArrowRight").await?;
+    let start = Instant::now();
+    while browser.run("return document.querySelector('.refusal[role=status]').textContent").await?
+        != json!("No trade comes after this moment in the range")
+    {
+        if start.elapsed() > Duration::from_secs(10) {
+            return Err("that there is no next trade is not said".to_owned());
+        }
+    }
+    browser.console_is_clean().await
+}
+
 async fn es_day(driver: &Driver, data: &Path) -> Result<(Server, Browser, Vec<Trade>), String> {
     let files = &truth::es_mbo(data)[1..];
     let (server, browser, state) = opened(driver, files, &[]).await?;

@@ -118,7 +118,8 @@ async fn pointed(browser: &Browser) -> Result<(u64, usize, u64), String> {
     let said = browser.run("return document.querySelector('.pointed').textContent.replace(/\\u2009/g, '')").await?;
     let read = || -> Option<(u64, usize, u64)> {
         let (time, rest) = said.as_str()?.split_once(" · ")?;
-        let (rows, bar) = rest.split_once(" rows in ")?;
+        let (rows, bar) = rest.split_once(" in ")?;
+        let rows = rows.trim_end_matches('s').strip_suffix(" row")?;
         let mut parts = time.split([':', '.']).map(|part| part.parse::<u64>().ok());
         let (hours, minutes, seconds, nanos) = (parts.next()??, parts.next()??, parts.next()??, parts.next()??);
         let unit = bar.find(|c: char| !c.is_ascii_digit())?;

@@ -11,7 +11,15 @@ use crate::server::{self, Server};
 
 /// Four orders of one instrument and two of another.
 fn few() -> impl Iterator<Item = Order> {
-    (1..=6).map(|id| Order { instrument: if id <= 4 { 41 } else { 42 }, after: id * 1_000, action: b'A', id, size: 5, ends_group: true })
+    (1..=6).map(|id| Order {
+        instrument: if id <= 4 { 41 } else { 42 },
+        after: id * 1_000,
+        action: b'A',
+        id,
+        size: 5,
+        ends_group: true,
+        doubtful: false,
+    })
 }
 
 /// Several tables are a choice: one sentence, a button for each instrument, the two other ways in, and no book behind them.
