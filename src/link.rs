@@ -61,7 +61,7 @@ pub enum ToWorker {
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
     /// The place and moment.
-    pub open: Open,
+    pub open: Box<Open>,
     /// Rows of the range, by which a table that has changed since is recognised.
     pub rows: u64,
     /// An encoded checkpoint of replay; empty when there is none. Travels as a buffer beside the text.
@@ -314,6 +314,8 @@ pub struct BindingInfo {
     pub holds: String,
     /// Role → column.
     pub roles: BTreeMap<String, String>,
+    /// Those of the roles whose column was chosen, as [`Open::bind`] says.
+    pub chosen: BTreeMap<String, String>,
     /// Why the table cannot be read; null when it can.
     pub reason: Option<String>,
 }
@@ -594,6 +596,9 @@ pub struct Open {
     pub range: Option<Range>,
     /// Moment to show first; the range's start otherwise.
     pub at: Option<String>,
+    /// Role → column, where the names of the columns say something else or too little.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub bind: BTreeMap<String, String>,
 }
 
 impl Command {

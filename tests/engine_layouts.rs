@@ -222,3 +222,26 @@ fn a_table_with_a_book_goes_before_those_without() {
     let state = harness.command(&Command::Open(Open { table: Some("minutes".into()), ..Open::default() })).unwrap();
     assert_eq!((state.table.as_deref(), holds(&state)), (Some("minutes"), "bars"));
 }
+
+#[test]
+fn chosen_columns_are_part_of_the_place_and_a_wrong_choice_is_refused() {
+    let rows = trades(8, 500);
+    let mut harness = Harness::new(rows.clone(), 100, BUDGET);
+    harness.tables = vec![("minutes", Layout::Bars)];
+    let open = |bind: &[(&str, &str)]| {
+        let bind = bind.iter().map(|(role, column)| ((*role).to_owned(), (*column).to_owned())).collect();
+        Command::Open(Open { table: Some("minutes".into()), bind, ..Open::default() })
+    };
+    let state = harness.command(&open(&[("price", "nope")])).unwrap();
+    let error = state.error.as_ref().unwrap();
+    assert_eq!((error.code.as_str(), error.what.as_str()), ("binding", "minutes: nope cannot be the price: there is no such column"));
+    let state = harness.command(&open(&[("price", "close"), ("size", "volume")])).unwrap();
+    assert_eq!((holds(&state), state.error.as_ref()), ("trades", None));
+    let here = tickscope::view::places::here(&state);
+    assert_eq!(here.bind.get("price").map(String::as_str), Some("close"));
+    let state = play_to_the_end(&mut harness);
+    assert_eq!(state.book.as_ref().unwrap().event, "500");
+    // A place that is opened again is read the same way.
+    let state = harness.command(&Command::Open(here)).unwrap();
+    assert_eq!((holds(&state), state.error.as_ref()), ("trades", None));
+}

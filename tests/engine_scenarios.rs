@@ -192,7 +192,7 @@ fn an_engine_goes_on_from_where_another_stood() {
 
         let mut new = Harness::new(rows.clone(), 2_000, BUDGET);
         new.tell(ToWorker::TakeOver(standing.clone()));
-        let state = new.command(&Command::Open(standing.open.clone())).unwrap();
+        let state = new.command(&Command::Open(*standing.open.clone())).unwrap();
         assert_eq!((&state.as_of, &state.error), (&standing.open.at, &None));
         assert_book(&state, &rows, at);
         let behind = truth(&rows, at).1;
@@ -220,7 +220,7 @@ fn what_was_handed_over_of_a_table_that_changed_is_not_used() {
     rows.remove(7_000);
     let mut new = Harness::new(rows.clone(), 2_000, BUDGET);
     new.tell(ToWorker::TakeOver(standing.clone()));
-    let state = new.command(&Command::Open(standing.open.clone())).unwrap();
+    let state = new.command(&Command::Open(*standing.open.clone())).unwrap();
     assert_book(&state, &rows, standing.open.at.unwrap().parse().unwrap());
     assert!(state.counters.events > 10_000, "built from the beginning");
 }

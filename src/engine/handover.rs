@@ -18,7 +18,7 @@ impl Engine {
             };
             let checkpoint = checkpoint.filter(|bytes| bytes.len() <= CHECKPOINT_BUDGET_BYTES).unwrap_or_default();
             let at = sought.flatten().map(|moment| moment.to_string()).or(here.at);
-            Standing { open: Open { at, ..here }, rows: opened.range.rows, checkpoint }
+            Standing { open: Box::new(Open { at, ..here }), rows: opened.range.rows, checkpoint }
         });
         self.post(FromWorker::HandedOver(standing));
     }
@@ -26,7 +26,7 @@ impl Engine {
     /// Keeps what was handed over when it is of the place that is being opened; a seek finds it as it finds its own checkpoints.
     pub(super) fn take_over(&mut self, open: &Open, rows: u64) {
         let Some(standing) = self.handed.take() else { return };
-        if standing.open == *open
+        if *standing.open == *open
             && standing.rows == rows
             && let Some(checkpoint) = Checkpoint::decode(&standing.checkpoint)
         {

@@ -328,7 +328,8 @@ impl Engine {
         let Some(opening) = &mut self.opening else { return };
         let Some(table) = opening.table.clone() else { return };
         let declared: Vec<_> = columns.iter().map(|column| ColumnDecl { name: column.name.clone(), kind: column.kind.clone() }).collect();
-        let binding = match Binding::bind(&table.name, &declared, table.designated.as_deref()) {
+        let bound = Binding::bind_chosen(&table.name, &declared, table.designated.as_deref(), &opening.open.bind);
+        let binding = match bound {
             Ok(binding) => binding,
             Err(reason) => {
                 let reason = reason.to_string();
@@ -343,6 +344,8 @@ impl Engine {
         };
         if let Some(listed) = self.catalogue.tables.iter_mut().find(|listed| listed.name == table.name) {
             listed.holds = binding.holds.name().to_owned();
+            // A choice of columns may have made it readable.
+            listed.reason = None;
         }
         if !opening.settled && !binding.holds.has_book() {
             opening.bookless.get_or_insert(table);
@@ -572,6 +575,7 @@ impl Engine {
             instrument: opened.instrument.instrument.clone(),
             range: Some(Range { from: opened.from.to_string(), to: opened.to.to_string() }),
             at: self.as_of.map(|moment| moment.to_string()),
+            bind: opened.binding.chosen.clone(),
         })
     }
 }

@@ -8,6 +8,7 @@ use super::words::Words;
 use crate::link::BindingInfo;
 use crate::units::Scale;
 
+mod chosen;
 mod layouts;
 mod names;
 mod picker;
@@ -116,6 +117,8 @@ pub struct Binding {
     pub instrument: Option<String>,
     /// How a whole book before a moment is found.
     pub anchor: Anchor,
+    /// Role → column as somebody chose it.
+    pub chosen: BTreeMap<String, String>,
     pub(super) layout: Layout,
 }
 
@@ -249,6 +252,17 @@ pub enum NoBinding {
         /// The layouts.
         layouts: [&'static str; 2],
     },
+    /// A role was given a column that it cannot have.
+    Chosen {
+        /// The table.
+        table: String,
+        /// The role.
+        role: String,
+        /// The column.
+        column: String,
+        /// Why.
+        problem: String,
+    },
     /// It is known what the table is, and that no book can be made of it.
     Refused {
         /// The table.
@@ -283,11 +297,13 @@ impl fmt::Display for NoBinding {
                     let separator = if index == 0 { "" } else { ", and " };
                     write!(f, "{separator}its {role} could be {}", columns.join(" or "))?;
                 }
-                f.write_str("; rename or leave out what is not meant")
+                let choice = roles.first().and_then(|(role, columns)| Some(format!("{role}={}", columns.first()?)));
+                write!(f, "; choose one, as --bind {} does", choice.unwrap_or_default())
             }
             NoBinding::TwoLayouts { table, layouts: [one, other] } => {
-                write!(f, "{table} could be {one} or {other}: it has the columns of both; leave out what is not meant")
+                write!(f, "{table} could be {one} or {other}: it has the columns of both; --bind price=…,size=… says that it is the first")
             }
+            NoBinding::Chosen { table, role, column, problem } => write!(f, "{table}: {column} cannot be the {role}: {problem}"),
             NoBinding::Refused { table, reason } => write!(f, "{table} {reason}"),
         }
     }
@@ -302,6 +318,30 @@ impl Binding {
     /// # Errors
     /// [`NoBinding`], which names the columns that the nearest layouts miss, or those between which it would have to guess.
     pub fn bind(table: &str, columns: &[ColumnDecl], designated: Option<&str>) -> Result<Binding, NoBinding> {
+        Binding::bind_chosen(table, columns, designated, &BTreeMap::new())
+    }
+
+    /// The same where some roles have columns that were chosen: whatever these are called, and whatever else could be the role.
+    ///
+    /// # Errors
+    /// As [`Binding::bind`]; [`NoBinding::Chosen`] for a role or column that is none, and for a choice that nothing would read.
+    pub fn bind_chosen(
+        table: &str,
+        columns: &[ColumnDecl],
+        designated: Option<&str>,
+        chosen: &BTreeMap<String, String>,
+    ) -> Result<Binding, NoBinding> {
+        if chosen.is_empty() {
+            return Binding::bind_named(table, columns, designated, false);
+        }
+        let aliased = chosen::Aliased::new(table, columns, designated, chosen)?;
+        let decided = chosen.contains_key("price") && chosen.contains_key("size");
+        let binding = Binding::bind_named(table, &aliased.columns, designated, decided)?;
+        aliased.restore(table, binding, chosen)
+    }
+
+    /// `decided`: it is known that trades are meant where it could be something else too.
+    fn bind_named(table: &str, columns: &[ColumnDecl], designated: Option<&str>, decided: bool) -> Result<Binding, NoBinding> {
         let table = || table.to_owned();
         let time = designated.filter(|name| !name.is_empty()).ok_or_else(|| NoBinding::NoTime { table: table() })?;
         let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(time));
@@ -317,7 +357,7 @@ impl Binding {
             let mut picker = Picker::new(columns, &time.name);
             match layout(&mut picker) {
                 Some(mut binding) if picker.ambiguous.is_empty() => {
-                    if let Some(other) = picker.also {
+                    if let Some(other) = picker.also.filter(|_| !decided) {
                         return Err(NoBinding::TwoLayouts { table: table(), layouts: [picker.layout, other] });
                     }
                     picker.finish(&mut binding);
@@ -340,6 +380,7 @@ impl Binding {
             name: self.name.clone(),
             holds: self.holds.name().to_owned(),
             roles: self.roles.iter().map(|(role, column)| ((*role).to_owned(), column.clone())).collect(),
+            chosen: self.chosen.clone(),
             reason: None,
         }
     }

@@ -1,5 +1,6 @@
 //! `tickscope book`: the book at a moment, from files or from a running store, through the same engine as the page.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,6 +55,9 @@ pub struct BookArgs {
     /// Column of the designated time, where a file has several
     #[arg(long, value_name = "COLUMN")]
     pub time: Option<String>,
+    /// Which columns are what, where their names say something else or too little: ROLE=COLUMN,…
+    #[arg(long, value_name = "ROLE=COLUMN", value_delimiter = ',')]
+    pub bind: Vec<String>,
     /// Say nothing beside the book
     #[arg(long)]
     pub quiet: bool,
@@ -96,6 +100,7 @@ impl Failure {
 /// fails.
 pub async fn book(args: BookArgs) -> Result<(), Failure> {
     let at = parse_moment(&args.at)?;
+    let bind = parse_choices(&args.bind)?;
     let is_address = |source: &str| ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| source.starts_with(scheme));
     let addresses = args.sources.iter().filter(|source| is_address(source)).count();
     // The server of the files lives as long as the command.
@@ -114,6 +119,7 @@ pub async fn book(args: BookArgs) -> Result<(), Failure> {
         symbols: args.symbol.iter().cloned().collect(),
         range: Some(day_of(at.time)),
         at: Some(at.to_string()),
+        bind,
         ..Open::default()
     });
     let id = client.start(&open);
@@ -150,6 +156,21 @@ pub async fn book(args: BookArgs) -> Result<(), Failure> {
     // A reader that stops early (`| head`) is no failure.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
+}
+
+/// `price=px` as role and column.
+fn parse_choices(choices: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut out = BTreeMap::new();
+    for choice in choices {
+        let parts = choice.split_once('=').map(|(role, column)| (role.trim(), column.trim()));
+        let Some((role, column)) = parts.filter(|(role, column)| !role.is_empty() && !column.is_empty()) else {
+            return Err(Failure::wrong_use(format!("--bind {choice}: write ROLE=COLUMN, as in --bind price=px,side=s")));
+        };
+        if out.insert(role.to_owned(), column.to_owned()).is_some() {
+            return Err(Failure::wrong_use(format!("--bind gives {role} two columns")));
+        }
+    }
+    Ok(out)
 }
 
 /// Serves files to this process alone.

@@ -640,7 +640,7 @@ impl Page {
                 }
             }
             WorkerEvent::Histogram(histogram) => self.histogram.set(Some(*histogram)),
-            WorkerEvent::HandedOver(Some(standing)) => self.renew(standing.open.clone(), Some(standing)),
+            WorkerEvent::HandedOver(Some(standing)) => self.renew((*standing.open).clone(), Some(standing)),
             WorkerEvent::HandedOver(None) => {}
             WorkerEvent::Stopped(detail) => self.failure.set(Some(wording::worker_stopped(&detail))),
             WorkerEvent::Unreadable(detail) => self.failure.set(Some(wording::unreadable_message(&detail))),

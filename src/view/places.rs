@@ -18,6 +18,7 @@ pub fn here(state: &State) -> Open {
         instrument: state.book.as_ref().and_then(|book| book.instrument.clone()),
         range: state.range.clone(),
         at: None,
+        bind: state.binding.as_ref().map(|binding| binding.chosen.clone()).unwrap_or_default(),
     }
 }
 

@@ -201,7 +201,20 @@ impl<'a> Picker<'a> {
         let instrument = instrument.or_else(|| if venue { self.one_of("venue", names::VENUE, Form::Word, false).map(str::to_owned) } else { None });
         let symbol = symbol.or_else(|| self.one_of("symbol", names::SYMBOL, Form::Word, false).map(str::to_owned));
         let time = self.columns.first().cloned().unwrap_or_default();
-        Binding { name, holds, kind, roles: BTreeMap::new(), columns: Vec::new(), time, symbol, publisher, instrument, anchor, layout }
+        Binding {
+            name,
+            holds,
+            kind,
+            roles: BTreeMap::new(),
+            columns: Vec::new(),
+            time,
+            symbol,
+            publisher,
+            instrument,
+            anchor,
+            chosen: BTreeMap::new(),
+            layout,
+        }
     }
 
     pub(super) fn finish(self, binding: &mut Binding) {

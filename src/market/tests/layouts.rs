@@ -319,7 +319,7 @@ fn bars_close_at_the_last_price_and_are_no_trades() {
 fn what_could_be_two_things_is_asked_not_guessed() {
     assert_eq!(
         refusal("ts TIMESTAMP, price DOUBLE, size DOUBLE, amount DOUBLE"),
-        "t could be a table of trades, but its size could be size or amount; rename or leave out what is not meant"
+        "t could be a table of trades, but its size could be size or amount; choose one, as --bind size=size does"
     );
     assert!(
         refusal("ts TIMESTAMP, bid DOUBLE, bid_price DOUBLE, bid_size LONG, ask DOUBLE, ask_size LONG")
@@ -361,6 +361,36 @@ fn each_venue_has_a_book_of_its_own() {
     let polygon =
         bind("sip_timestamp TIMESTAMP_NS, ticker SYMBOL, exchange INT, ask_price DOUBLE, ask_size DOUBLE, bid_price DOUBLE, bid_size DOUBLE");
     assert_eq!(polygon.instrument, None);
+}
+
+#[test]
+fn a_chosen_column_is_the_role_whatever_it_is_called() {
+    let with = |columns: &str, chosen: &str| {
+        let columns = declared(columns);
+        let time = columns[0].name.clone();
+        let chosen = chosen.split(',').map(|choice| choice.split_once('=').unwrap()).map(|(role, column)| (role.into(), column.into())).collect();
+        Binding::bind_chosen("t", &columns, Some(&time), &chosen)
+    };
+    let two = "ts TIMESTAMP, price DOUBLE, size DOUBLE, amount DOUBLE, ticker SYMBOL, sym SYMBOL";
+    let binding = with(two, "size=Amount,symbol=sym").unwrap();
+    assert_eq!((binding.columns.join(" "), binding.symbol.as_deref()), ("ts price amount".into(), Some("sym")));
+    assert_eq!((binding.roles["size"].as_str(), binding.info().chosen["size"].as_str()), ("amount", "Amount"));
+    assert_eq!(binding.trade_rows(), TradeRows::All { price: "price".into(), size: "amount".into() });
+    let strange = with("t TIMESTAMP, c1 SYMBOL, c2 DOUBLE, c3 DOUBLE, c4 BOOLEAN", "side=c1,price=c2,size=c3,snapshot=c4").unwrap();
+    assert_eq!((named(&strange).0, strange.columns.join(" ")), ("Level changes", "t c1 c2 c3 c4".into()));
+    assert_eq!(strange.anchor, Anchor::Marked { column: "c4".into(), values: vec![Value::Truth(true)] });
+    // Names may be exchanged.
+    let crossed = with("ts TIMESTAMP, price DOUBLE, size DOUBLE", "price=size,size=price").unwrap();
+    assert_eq!((crossed.roles["price"].as_str(), crossed.roles["size"].as_str()), ("size", "price"));
+    let ticker = "ts TIMESTAMP, price DOUBLE, volume LONG, open DOUBLE, high DOUBLE, low DOUBLE, close DOUBLE";
+    assert_eq!(with(ticker, "price=price,size=volume").unwrap().name, "Trades");
+    let refused = |chosen: &str| with(two, chosen).unwrap_err().to_string();
+    assert_eq!(refused("size=nope"), "t: nope cannot be the size: there is no such column");
+    assert!(refused("colour=price").starts_with("t: price cannot be the colour: the roles are price, size, side"));
+    assert_eq!(refused("size=price,price=price"), "t: price cannot be the size: it was chosen for another role");
+    assert_eq!(refused("price=ts"), "t: ts cannot be the price: it orders the table");
+    assert_eq!(refused("size=amount,symbol=sym,flags=size"), "t: size cannot be the flags: as Trades the table has no such role");
+    assert!(refused("size=ticker,symbol=sym").contains("size as a number (it is SYMBOL)"));
 }
 
 #[test]
