@@ -68,7 +68,10 @@ pub fn Timeline() -> impl IntoView {
 #[component]
 pub fn Peak() -> impl IntoView {
     let page = Page::get();
-    let text = Memo::new(move |_| page.histogram.with(|histogram| histogram.as_ref().map(timeline::summary).unwrap_or_default()));
+    let open = page.select(|state| state.range.is_some());
+    let summary = move || page.histogram.with(|histogram| histogram.as_ref().map(timeline::summary).unwrap_or_default());
+    // What was counted of a place that is left says nothing of where none is open.
+    let text = Memo::new(move |_| if open.get() { summary() } else { String::new() });
     view! { <span class="peak figure label" hidden=move || text.with(String::is_empty)>{text}</span> }
 }
 

@@ -5,9 +5,9 @@ use crate::units::{Moment, NANOS_PER_DAY, Place, UnixNanos, iso, parse_time};
 use super::numbers::THIN;
 
 /// In the place of a date that is not known yet, as wide as one.
-pub const NO_DATE: &str = "––––-––-––";
+pub const NO_DATE: &str = "····-··-··";
 /// In the place of a time.
-pub const NO_TIME: &str = "––:––:––.–––\u{2009}–––\u{2009}–––";
+pub const NO_TIME: &str = "··:··:··.···\u{2009}···\u{2009}···";
 
 /// `2023-12-25`.
 #[must_use]

@@ -18,6 +18,17 @@ const WIDTHS: [(u32, u32); 4] = [(1440, 900), (1000, 800), (720, 900), (390, 800
 
 /// First visit, the boxes that ask, a file on its way and one that is refused, a table of trades alone, an address without a store.
 pub async fn the_ways_in(driver: &Driver) -> Result<(), String> {
+    let (_server, mut browser) = visited(driver, &[]).await?;
+    browser.until("the sample", Duration::from_secs(60), super::offers_the_sample).await?;
+    shown(&browser, "document.querySelectorAll('.welcome .group button').length >= 6").await?;
+    all(&mut browser, "sample").await?;
+    browser.run("document.querySelector('.welcome .group button').click()").await?;
+    let state = browser.ready().await?;
+    let bound = |name: &str| state["catalogue"]["bounds"][name].as_str().and_then(|time| time.parse::<u64>().ok()).unwrap_or_default();
+    seek(&browser, &((bound("from") + bound("to")) / 2).to_string()).await?;
+    shown(&browser, "document.querySelector('.activity .bars').getAttribute('d') && document.querySelector('.tape tbody tr[data-side]')").await?;
+    all(&mut browser, "sample-open").await?;
+    browser.console_is_clean().await?;
     let files = ["orders.mbo.dbn", "prints.trades.dbn"].map(|name| server::root().join("target/test").join(name));
     made::orders(&files[0], (1..=400).map(|id| Order { instrument: 41 + (id % 5) as u32, ..order(id) }))?;
     made::trades(&files[1], &[41, 42])?;

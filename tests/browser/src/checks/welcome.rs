@@ -35,7 +35,7 @@ pub async fn several_tables_are_offered_by_their_instruments(driver: &Driver) ->
     loop {
         let shown = browser.run(buttons).await?;
         // A clear and the orders, and behind them the table without a book.
-        if shown == json!(["41 5 events", "42 3 events", "41 1 events", "42 1 events"]) {
+        if shown == json!(["41 5 events", "42 3 events", "41 1 event", "42 1 event"]) {
             break;
         }
         if start.elapsed() > Duration::from_secs(20) {
