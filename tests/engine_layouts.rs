@@ -11,6 +11,7 @@ mod small_store;
 use order_session::{BUDGET, DAY, Random, end, play_to_the_end, true_book};
 use small_store::{Harness, Layout, Row};
 use tickscope::link::{Command, Open, State, Status, TapeView, ToWorker};
+use tickscope::market::{Binding, ColumnDecl};
 use tickscope::units::{Moment, Place, UnixNanos};
 use tickscope::view::book::digest_text;
 
@@ -244,4 +245,63 @@ fn chosen_columns_are_part_of_the_place_and_a_wrong_choice_is_refused() {
     // A place that is opened again is read the same way.
     let state = harness.command(&Command::Open(here)).unwrap();
     assert_eq!((holds(&state), state.error.as_ref()), ("trades", None));
+}
+
+/// The columns of a CSV fixture as the store lists them after the import: `name type values`.
+fn listed(imported: &str) -> (String, Vec<ColumnDecl>) {
+    let mut lines = imported.lines();
+    let time = lines.next().unwrap().strip_prefix("by ").unwrap().to_owned();
+    let column = |line: &str| {
+        let (name, rest) = line.split_once(' ')?;
+        let kind = match rest.split(' ').next()? {
+            "ns" => "TIMESTAMP_NS".to_owned(),
+            "symbol" => "SYMBOL".to_owned(),
+            "text" => "VARCHAR".to_owned(),
+            "bool" => "BOOLEAN".to_owned(),
+            "i32" => "INT".to_owned(),
+            "i64" => "LONG".to_owned(),
+            decimal => format!("DECIMAL(18,{})", decimal.strip_prefix('d')?.split_once('.')?.1),
+        };
+        Some(ColumnDecl { name: name.to_owned(), kind })
+    };
+    (time, lines.filter_map(column).collect())
+}
+
+#[test]
+fn every_layout_of_csv_that_is_imported_binds_without_a_question() {
+    let mut bound = Vec::new();
+    for fixture in include_str!("serve/csv_layouts.txt").split("\n## ").skip(1) {
+        let (name, imported) = (fixture.lines().next().unwrap(), fixture.split_once("\n=>\n").unwrap().1);
+        let (time, columns) = listed(imported.trim_end());
+        let binding = Binding::bind("t", &columns, Some(&time));
+        bound.push(format!("{name}: {}", binding.map_or_else(|_| "not of the market".to_owned(), |binding| binding.name)));
+    }
+    let expected = [
+        "databento-raw.csv: MBO",
+        "databento-pretty.csv: MBP-1",
+        "databento-bars.csv: Bars",
+        "tardis_incremental_book_L2.csv: Level changes",
+        "tardis_book_snapshot_5.csv: Levels, 1 a side",
+        "tardis_trades.csv: Trades",
+        "tardis_quotes.csv: Quotes",
+        "BTCUSDT-trades-2024-12-31.csv: Trades",
+        "ETHUSDT-trades-2025-01-01.csv: Trades",
+        "BTCUSDT-aggTrades-2024-05-08.csv: Trades",
+        "futures-without-header.csv: Trades",
+        "BTCUSDT-bookTicker-2024-03-30.csv: Quotes",
+        "BTCUSDT-1m-2024-05-08.csv: Bars",
+        "AAPL_2012-06-21_34200000_57600000_message_10.csv: LOBSTER messages",
+        "AAPL_2012-01-09_34200000_57600000_message_5.csv: LOBSTER messages",
+        "questdb_trades.csv: Trades",
+        "questdb_core_price.csv: Quotes",
+        "polygon_quotes.csv: Quotes",
+        "polygon_trades.csv: Trades",
+        "generic_l1.csv: Quotes",
+        "generic_bars.csv: Bars",
+        "kdb_trades.csv: Trades",
+        "lake_delta.csv: Level changes",
+        "kaiko_trades.csv: Trades",
+        "pandas.tsv: not of the market",
+    ];
+    assert_eq!(bound, expected);
 }

@@ -73,3 +73,29 @@ async fn bars_close_where_the_trades_of_their_minute_end() {
     }
     assert_eq!(passed, 120);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn snapshots_of_five_levels_are_the_top_of_those_of_twenty_five() {
+    const NAME: &str = "snapshots_of_five_levels_are_the_top_of_those_of_twenty_five";
+    let file = |depth: u32| databento::data_file(NAME, &format!("tardis/binance-futures_book_snapshot_{depth}_BTCUSDT.csv"));
+    let (Some(deep), Some(shallow)) = (file(25), file(5)) else { return };
+    let times = |path: &std::path::Path| -> Vec<String> {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().skip(1).map(|line| format!("{}000", line.split(',').nth(3).unwrap())).collect()
+    };
+    let (all, some) = (times(&deep), times(&shallow));
+    let (_deep, mut deep) = serve(vec![deep], server::QUERY_TIMEOUT).await;
+    let (_shallow, mut shallow) = serve(vec![shallow], server::QUERY_TIMEOUT).await;
+    let state = open(&mut deep, Open::default()).await;
+    assert_eq!(holds(&state), ("Levels, 25 a side", "book"));
+    let state = open(&mut shallow, Open::default()).await;
+    assert_eq!(holds(&state), ("Levels, 5 a side", "book"));
+    let both: Vec<&String> = all.iter().filter(|time| some.contains(time)).collect();
+    assert_eq!(both.len(), 4);
+    for time in both {
+        let (all, top) = (deep.command(&Command::Seek(time.clone())).await.unwrap(), shallow.command(&Command::Seek(time.clone())).await.unwrap());
+        let (all, top) = (all.book.as_ref().unwrap(), top.book.as_ref().unwrap());
+        assert_eq!((all.bids.len(), all.asks.len()), (20, 20), "the state shows twenty of them");
+        assert_eq!((&all.bids[..5], &all.asks[..5]), (&top.bids[..], &top.asks[..]), "{time}");
+    }
+}

@@ -236,7 +236,8 @@ fn trades(picker: &mut Picker<'_>) -> Option<Binding> {
     }
     if BARS.iter().all(|name| picker.has(&[name])) {
         picker.also = Some("bars");
-    } else if action.is_none() && picker.has(names::ORDER_EVENTS) && !picker.has(names::TRADE_IDS) {
+    } else if action.is_some() && side.is_none() || action.is_none() && picker.has(names::ORDER_EVENTS) && !picker.has(names::TRADE_IDS) {
+        // Databento's actions come with a side; other words of action are those of orders.
         picker.also = Some("a feed of orders or levels that is not known");
     }
     let layout = picker.plain(Body::Trades);

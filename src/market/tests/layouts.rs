@@ -345,6 +345,8 @@ fn what_happens_to_orders_is_not_taken_for_trades() {
     assert!(refusal(itch).contains("a table of trades or a feed of orders or levels that is not known"));
     let kaiko = "ts_collection TIMESTAMP, ts_exchange TIMESTAMP, type SYMBOL, price DOUBLE, size DOUBLE";
     assert!(refusal(kaiko).contains("a feed of orders or levels"));
+    let bitstamp = "timestamp TIMESTAMP, id LONG, price DOUBLE, volume DOUBLE, action SYMBOL, direction SYMBOL";
+    assert!(refusal(bitstamp).contains("a feed of orders or levels"));
     // A number of the trade says that it is one.
     let fx = bind(
         "timestamp TIMESTAMP, symbol SYMBOL, ecn SYMBOL, trade_id UUID, side SYMBOL, passive BOOLEAN, price DOUBLE, quantity DOUBLE, order_id UUID",
