@@ -512,6 +512,8 @@ pub struct TableInfo {
     pub designated: Option<String>,
     /// Made by tickscope, not by a market.
     pub synthetic: bool,
+    /// What its store says of it beside.
+    pub note: Option<String>,
     /// Why it cannot be opened.
     pub reason: Option<String>,
     /// What it tells of the market, as in [`BindingInfo::holds`]; empty while its columns were not looked at.

@@ -128,15 +128,16 @@ pub fn tables(batches: &[RecordBatch]) -> Result<Vec<TableInfo>, BadAnswer> {
             let note = if batch.column_by_name("note").is_some() { text(batch, "note", row)? } else { None };
             let designated = text(batch, "designatedTimestamp", row)?.filter(|name| !name.is_empty());
             let synthetic = note.as_deref().is_some_and(|note| note.starts_with("synthetic"));
-            let reason = match designated {
-                Some(_) => None,
-                None => Some(note.unwrap_or_else(|| "no designated timestamp: its rows have no order to replay".to_owned())),
+            let (note, reason) = match designated {
+                Some(_) => (note, None),
+                None => (None, Some(note.unwrap_or_else(|| "no designated timestamp: its rows have no order to replay".to_owned()))),
             };
             Ok(TableInfo {
                 name: text(batch, "table_name", row)?.unwrap_or_default(),
                 rows: integer(batch, "table_row_count", row)?.and_then(|rows| u64::try_from(rows).ok()),
                 designated,
                 synthetic,
+                note,
                 reason,
                 holds: String::new(),
                 instruments: Vec::new(),

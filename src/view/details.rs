@@ -87,6 +87,9 @@ pub fn source(state: &State) -> Vec<Fact> {
             ..fact("Origin", Some("synthetic: made by tickscope, not by a market".to_owned()), "Where the rows come from")
         });
     }
+    // The origin is said already.
+    let note = table.and_then(|table| table.note.as_deref()).map(|note| note.strip_prefix("synthetic").unwrap_or(note).trim_start_matches("; "));
+    facts.extend(key("Note", note.filter(|note| !note.is_empty()).map(str::to_owned), "What the store says of the table"));
     facts
 }
 
@@ -139,6 +142,19 @@ mod tests {
         assert_eq!(remarkable(book(&state)), ["no, in part since 2023-12-25 00:00:00Z"]);
         assert_eq!(remarkable(source(&state)), ["synthetic: made by tickscope, not by a market"]);
         assert!(source(&state).iter().any(|fact| fact.term == "Publisher" && fact.value == "1"));
+        assert!(!source(&state).iter().any(|fact| fact.term == "Note"));
+    }
+
+    #[test]
+    fn what_the_store_says_of_a_table_is_shown_without_the_origin() {
+        let note = |note: &str| {
+            let table = TableInfo { name: "t".into(), synthetic: note.starts_with("synthetic"), note: Some(note.into()), ..TableInfo::default() };
+            let state = State { table: Some("t".into()), catalogue: Catalogue { tables: vec![table], ..Catalogue::default() }, ..State::default() };
+            source(&state).into_iter().filter(|fact| fact.term == "Note").map(|fact| fact.value).collect::<Vec<_>>()
+        };
+        assert_eq!(note("synthetic; planted faults: one"), ["planted faults: one"]);
+        assert_eq!(note("left out: x"), ["left out: x"]);
+        assert!(note("synthetic").is_empty());
     }
 
     #[test]

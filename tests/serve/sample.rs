@@ -60,14 +60,8 @@ impl Rows {
         let declared: Vec<ColumnDecl> = std::iter::zip(texts(&columns, "column"), texts(&columns, "type"))
             .map(|(name, kind)| ColumnDecl { name: name.unwrap(), kind: kind.unwrap() })
             .collect();
-        // The trades are read as what they are: rows of `mbo` without order ids.
-        let as_orders: Vec<ColumnDecl> = declared
-            .iter()
-            .map(|column| ColumnDecl { name: if column.name == "depth" { "order_id".to_owned() } else { column.name.clone() }, ..column.clone() })
-            .collect();
-        let binding = Binding::bind(table, if table == "trades" { &as_orders } else { &declared }, Some("ts_recv")).unwrap();
-        let place =
-            |name: &String| declared.iter().position(|column| column.name == *name || (column.name == "depth" && name == "order_id")).unwrap();
+        let binding = Binding::bind(table, &declared, Some("ts_recv")).unwrap();
+        let place = |name: &String| declared.iter().position(|column| column.name == *name).unwrap();
         let selected = binding.columns.iter().map(place).collect();
         client.ask(query(7, &format!("SELECT * FROM {table}"))).await;
         let hashes = vec![Xxh3::new(); declared.len()];

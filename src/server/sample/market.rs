@@ -17,35 +17,29 @@ use dbn::{FlagSet, MboMsg, RecordHeader, UNDEF_PRICE, flags, rtype};
 
 use super::day::{Day, MILLE, SECOND, STEP_NANOS};
 use super::instruments::Instrument;
-use super::orders::{Order, Orders, Side};
+use super::orders::{Orders, Side};
 use super::random::{Random, decayed};
+
+mod quotes;
+mod trades;
 
 /// Price levels of a side at the opening, and the fewest that are ever left.
 const OPENING_LEVELS: i64 = 40;
 const FEWEST_LEVELS: usize = 12;
-/// One trade brings forth so many of its own side soon, of its own side later, of the other side soon, in thousandths.
-const SOON: u64 = 330;
-const LATER: u64 = 320;
-const ACROSS: u64 = 90;
-/// How long "soon" and "later" are: half-lives.
+/// How long trades bring forth others, "soon" and "later": half-lives.
 const SOON_NANOS: u64 = 90 * SECOND / 1_000;
 const LATER_NANOS: u64 = 20 * SECOND;
-/// A half-life by the mean life, ln 2, in thousandths.
-const HALF_LIFE: u64 = 693;
-/// Limit orders and cancels that answer a trade at once, their half-life, and how many of them there are in thousandths.
+/// How long limit orders and cancels go on to answer a trade: a half-life.
 const FLURRY_NANOS: u64 = 2_500_000;
-const FLURRY: u64 = 1_600;
-/// A trade's fading push, in its lasting one; its half-life.
-const FADING_PUSH: i64 = 4;
+/// How long a trade's fading push lasts: a half-life.
 const FADING_NANOS: u64 = 2 * SECOND;
 /// How fast a quote that the fair value has passed is cancelled, and taken, for each tick between them; in millionths a second.
 const FLIGHT: u64 = 6_000_000;
 const PURSUIT: u64 = 3_000_000;
 /// Activity below which a market sleeps.
 const AWAKE: u64 = 400;
-/// A nervous market widens its quotes; a sweep makes it so, and it calms down with that half-life.
+/// A nervous market widens its quotes; a sweep makes it so, and it calms down: a half-life.
 const NERVES_NANOS: u64 = 8 * SECOND;
-const MOST_NERVES: u64 = 2_500;
 /// Thousandths of a tick.
 const PER_TICK: i64 = 1_000;
 
@@ -216,202 +210,6 @@ impl Market {
         self.push = decayed(self.push.unsigned_abs(), STEP_NANOS, FADING_NANOS).cast_signed() * self.push.signum();
         let own = self.random.around(self.instrument.volatility * day.volatility.cast_signed() / MILLE.cast_signed());
         self.fair += own + day.common * self.instrument.beta / MILLE.cast_signed();
-    }
-
-    /// A new limit order: one that would have to be taken at once is placed as near as it can be.
-    fn place(&mut self, side: Side, group: &mut Vec<MboMsg>) {
-        // Most want to trade soon, others wait far away for what may come.
-        let behind = match self.random.below(10) {
-            0..5 => self.random.tries(500, 12),
-            5..9 => self.random.tries(1_000 / self.instrument.patience.unsigned_abs(), 60),
-            _ => self.random.below(OPENING_LEVELS.unsigned_abs()).cast_signed(),
-        };
-        let price = self.quote(side, behind);
-        let order = self.new_order(price, behind);
-        group.push(self.record(b'A', side.letter(), self.money(price), order.size, order.id, 0));
-        self.orders_mut(side).add(order);
-    }
-
-    /// The price of an order that stands so many ticks behind what its owner thinks is the best one, never across the market.
-    fn quote(&mut self, side: Side, behind: i64) -> i64 {
-        let day = self.day.now();
-        let half = self.instrument.half_spread;
-        let caution = (day.caution + self.nerves).cast_signed();
-        let distance = half + (half + PER_TICK / 2) * caution / MILLE.cast_signed() + behind * PER_TICK;
-        let opinion = self.fair + self.push + self.random.around(self.instrument.disagreement);
-        match side {
-            Side::Bid => {
-                let price = (opinion - distance).div_euclid(PER_TICK);
-                self.asks.best().map_or(price, |ask| price.min(ask - 1))
-            }
-            Side::Ask => {
-                let price = (opinion + distance + PER_TICK - 1).div_euclid(PER_TICK);
-                self.bids.best().map_or(price, |bid| price.max(bid + 1))
-            }
-        }
-    }
-
-    /// Takes an order away, or changes it. Orders near the touch go more often than those far away.
-    fn withdraw(&mut self, side: Side, group: &mut Vec<MboMsg>) {
-        let orders = self.orders(side);
-        let (count, sign) = (orders.len(), side.sign());
-        let (first, second) = (self.random.below(count), self.random.below(count));
-        let orders = self.orders(side);
-        let (Some(first), Some(second)) = (orders.slot(first), orders.slot(second)) else { return };
-        let nearness = |slot: u32| orders.get(slot).map_or(i64::MIN, |order| order.price * sign);
-        let near = if nearness(first) >= nearness(second) { first } else { second };
-        let slot = if self.random.chance(350) { near } else { first };
-        match self.random.below(100) {
-            0..9 => self.reprice(side, slot, group),
-            9..13 => self.resize(side, slot, group),
-            _ => self.cancel(side, slot, group),
-        }
-    }
-
-    fn cancel(&mut self, side: Side, slot: u32, group: &mut Vec<MboMsg>) {
-        if self.orders(side).levels() <= FEWEST_LEVELS {
-            return self.place(side, group);
-        }
-        let Some(order) = self.orders_mut(side).remove(slot) else { return };
-        group.push(self.record(b'C', side.letter(), self.money(order.price), order.size, order.id, 0));
-    }
-
-    /// Moves an order to the back of another price.
-    fn reprice(&mut self, side: Side, slot: u32, group: &mut Vec<MboMsg>) {
-        let behind = self.random.tries(400, 15);
-        let price = self.quote(side, behind);
-        let Some(order) = self.orders(side).get(slot).filter(|order| order.price != price) else { return };
-        if self.orders(side).levels() <= FEWEST_LEVELS {
-            return;
-        }
-        self.orders_mut(side).remove(slot);
-        self.orders_mut(side).add(Order { price, ..order });
-        group.push(self.record(b'M', side.letter(), self.money(price), order.size, order.id, 0));
-    }
-
-    /// Makes an order smaller, which keeps its place.
-    fn resize(&mut self, side: Side, slot: u32, group: &mut Vec<MboMsg>) {
-        let Some(order) = self.orders(side).get(slot).filter(|order| order.size > 1) else { return };
-        let by = order.size - order.size / 2;
-        self.orders_mut(side).shrink(slot, by);
-        group.push(self.record(b'M', side.letter(), self.money(order.price), order.size - by, order.id, 0));
-    }
-
-    /// A market order of `aggressor` takes what rests on the other side.
-    fn take(&mut self, aggressor: Side, group: &mut Vec<MboMsg>) {
-        let resting = aggressor.opposite();
-        let wanted = self.take_size(resting);
-        let touched = self.orders(resting).best();
-        let mut left = wanted;
-        while left > 0 && self.orders(resting).levels() > FEWEST_LEVELS {
-            let before = left;
-            self.take_level(resting, &mut left, group);
-            if left == before {
-                break;
-            }
-        }
-        let taken = wanted - left;
-        if taken == 0 {
-            return self.place(resting, group);
-        }
-        self.excite(aggressor, taken);
-        // Quotes that were swept away make the rest nervous.
-        let levels = touched.zip(self.orders(resting).best()).map_or(0, |(before, after)| (after - before).unsigned_abs());
-        self.nerves = (self.nerves + levels.saturating_sub(1) * 120).min(MOST_NERVES);
-        if levels > 0 {
-            self.flurry += FLURRY * 2 * HALF_LIFE * 1_000 / FLURRY_NANOS * (SECOND / 1_000);
-        }
-    }
-
-    /// How much a market order wants: mostly a usual size and not more than is there, at times all of the best price, seldom several.
-    fn take_size(&mut self, resting: Side) -> u64 {
-        let best = self.orders(resting).at_best().1;
-        let usual = u64::from(self.size());
-        match self.random.below(1_000) {
-            0..11 => {
-                let levels = 2 + self.random.tries(550, 7).unsigned_abs();
-                self.orders(resting).size_of_best(levels as usize) - self.random.below(best)
-            }
-            11..110 => best,
-            110..200 => usual,
-            _ => usual.min(best),
-        }
-    }
-
-    /// Takes from the best price what is there and wanted. What an iceberg shows next is in the queue when the level's turn comes again.
-    fn take_level(&mut self, resting: Side, left: &mut u64, group: &mut Vec<MboMsg>) {
-        let Some(price) = self.orders(resting).best() else { return };
-        let (queued, _) = self.orders(resting).at_best();
-        let trade = group.len();
-        group.push(self.record(b'T', resting.opposite().letter(), self.money(price), 0, 0, 0));
-        let mut traded = 0;
-        let mut shown_next = Vec::new();
-        let mut removals = Vec::new();
-        for _ in 0..queued {
-            let Some((slot, order)) = self.orders(resting).slot_at_best(0).and_then(|slot| Some((slot, self.orders(resting).get(slot)?))) else {
-                break;
-            };
-            let size = u64::from(order.size).min(*left) as u32;
-            *left -= u64::from(size);
-            traded += size;
-            group.push(self.record(b'F', resting.letter(), self.money(price), size, order.id, 0));
-            removals.push(self.record(b'C', resting.letter(), self.money(price), size, order.id, 0));
-            if size == order.size {
-                self.orders_mut(resting).remove(slot);
-                if order.hidden > 0 {
-                    shown_next.push(order);
-                }
-            } else {
-                self.orders_mut(resting).shrink(slot, size);
-            }
-            if *left == 0 {
-                break;
-            }
-        }
-        group[trade].size = traded;
-        group.append(&mut removals);
-        for order in shown_next {
-            let size = order.shown.min(order.hidden);
-            let next = Order { hidden: order.hidden - size, shown: order.shown, ..Order::new(self.new_id(), price, size) };
-            self.orders_mut(resting).add(next);
-            group.push(self.record(b'A', resting.letter(), self.money(price), size, next.id, 0));
-        }
-    }
-
-    /// What a trade does to those who see it.
-    fn excite(&mut self, aggressor: Side, taken: u64) {
-        let (own, other) = if aggressor == Side::Bid { (0, 1) } else { (1, 0) };
-        let rate = |children: u64, half_life: u64| children * 1_000 * HALF_LIFE / MILLE * SECOND / half_life;
-        self.soon[own] += rate(SOON, SOON_NANOS);
-        self.soon[other] += rate(ACROSS, SOON_NANOS);
-        self.later[own] += rate(LATER, LATER_NANOS);
-        self.flurry += rate(FLURRY, FLURRY_NANOS);
-        // A trade ten times as large moves the value twice as far, not ten times.
-        let usual = self.instrument.usual_trade;
-        let weight = (taken * 10 / usual.max(1)).max(1).ilog2().cast_signed() as i64;
-        let impact = self.instrument.impact * weight / 3 * aggressor.sign();
-        self.fair += impact;
-        self.push += impact * FADING_PUSH;
-    }
-
-    fn new_order(&mut self, price: i64, behind: i64) -> Order {
-        let mut size = self.size();
-        if behind > 6 && self.random.chance(300) {
-            size *= 2;
-        }
-        let order = Order::new(self.new_id(), price, size);
-        match behind < 3 && self.random.chance(self.instrument.icebergs) {
-            true => Order { hidden: size * (3 + self.random.tries(120, 20) as u32), ..order },
-            false => order,
-        }
-    }
-
-    fn size(&mut self) -> u32 {
-        let lot = self.instrument.sizes.first().map_or(1, |first| first.0);
-        match self.random.chance(self.instrument.odd) {
-            true => 1 + self.random.below(u64::from(lot - 1)) as u32,
-            false => self.random.pick(self.instrument.sizes),
-        }
     }
 
     fn new_id(&mut self) -> u64 {
