@@ -106,9 +106,10 @@ fn TrackBar(shown: Memo<Option<Track>>) -> impl IntoView {
             }
         });
     });
+    let bounds = page.select(timeline::bounds);
     let picture = Memo::new(move |_| {
-        let Some(track) = shown.get() else { return Picture::default() };
-        page.histogram.with(|histogram| histogram.as_ref().map(|histogram| timeline::picture(histogram, track))).unwrap_or_default()
+        let (Some(track), bounds) = (shown.get(), bounds.get()) else { return Picture::default() };
+        page.histogram.with(|histogram| histogram.as_ref().map(|histogram| timeline::picture(histogram, track, bounds))).unwrap_or_default()
     });
 
     // Under the pointer, and where it was pressed.

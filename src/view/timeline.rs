@@ -64,13 +64,26 @@ pub fn summary(histogram: &Histogram) -> String {
     }
 }
 
-/// Draws a histogram on the stretch of time that the timeline shows.
+/// First and last time with rows, wherever they lie.
 #[must_use]
-pub fn picture(histogram: &Histogram, track: Track) -> Picture {
+pub fn bounds(state: &State) -> Option<(UnixNanos, UnixNanos)> {
+    let bounds = state.catalogue.bounds.as_ref()?;
+    Some((bounds.from.parse().ok()?, bounds.to.parse().ok()?))
+}
+
+/// Draws a histogram on the stretch of time that the timeline shows. `bounds` tell whether rows come before and after it.
+#[must_use]
+pub fn picture(histogram: &Histogram, track: Track, bounds: Option<(UnixNanos, UnixNanos)>) -> Picture {
     let Some((from, width)) = numbers(histogram) else { return Picture::default() };
     let start_of = |bar: u32| start_of(from, width, bar);
     let column = |time: UnixNanos| (track.fraction(time) * f64::from(BOX_WIDTH)).round() as u32;
-    let Some((_, peak)) = peak(histogram) else { return Picture::default() };
+    let before = bounds.is_some_and(|(first, _)| first < track.from());
+    let after = bounds.is_some_and(|(_, last)| last >= track.to());
+    let Some((_, peak)) = peak(histogram) else {
+        // In the middle of a gap.
+        let gaps = if before && after && !histogram.loading { hatched(",0% 100%,0% 0%,100% 0%") } else { String::new() };
+        return Picture { bars: String::new(), gaps };
+    };
     let mut heights = vec![0u64; BOX_WIDTH as usize];
     for (bar, rows) in &histogram.counts {
         let (left, right) = (column(start_of(*bar)), column(start_of(bar.saturating_add(1))));
@@ -94,18 +107,27 @@ pub fn picture(histogram: &Histogram, track: Track) -> Picture {
     }
     let rows: u128 = histogram.counts.iter().map(|(_, rows)| u128::from(*rows)).sum();
     let mut gaps = String::new();
-    for pair in histogram.counts.windows(2) {
-        let [(before, _), (after, _)] = pair else { continue };
-        let empty = after - before - 1;
-        if empty >= GAP_BARS && u128::from(empty) * rows >= GAP_ROWS * u128::from(histogram.bars) {
-            let [left, right] = [before + 1, *after].map(|bar| percent(track.fraction(start_of(bar))));
-            gaps.push_str(&format!(",{left} 100%,{left} 0%,{right} 0%,{right} 100%"));
+    let mut last = before.then_some(0);
+    let ends = histogram.counts.iter().map(|(bar, _)| *bar).chain(after.then_some(histogram.bars));
+    for bar in ends {
+        if let Some(empty_from) = last {
+            let empty = bar.saturating_sub(empty_from);
+            if empty >= GAP_BARS && u128::from(empty) * rows >= GAP_ROWS * u128::from(histogram.bars) {
+                let [left, right] = [empty_from, bar].map(|bar| percent(track.fraction(start_of(bar))));
+                gaps.push_str(&format!(",{left} 100%,{left} 0%,{right} 0%,{right} 100%"));
+            }
         }
+        last = Some(bar.saturating_add(1));
     }
     if !gaps.is_empty() {
-        gaps = format!("polygon(0% 100%{gaps},100% 100%)");
+        gaps = hatched(&gaps);
     }
     Picture { bars, gaps }
+}
+
+/// The polygon of stretches that are written one after another, from the box's lower left corner to its lower right.
+fn hatched(stretches: &str) -> String {
+    format!("polygon(0% 100%{stretches},100% 100%)")
 }
 
 /// `14:30 · 3 412 rows in 1 min`, or that the stretch has none.
@@ -191,7 +213,7 @@ mod tests {
     fn the_busiest_bar_has_the_full_height_and_is_named() {
         let histogram = minutes(vec![(0, 1), (720, 3_600), (721, 900)]);
         assert_eq!(summary(&histogram), "peak 3\u{2009}600 rows in 1\u{2009}min at 12:00");
-        let picture = picture(&histogram, day());
+        let picture = picture(&histogram, day(), None);
         assert!(picture.bars.starts_with("M0 100V97.5H1V100Z"), "{}", picture.bars);
         assert!(picture.bars.contains("M500 100V0.0H501V100Z"), "{}", picture.bars);
         assert!(picture.bars.contains("M501 100V75.0H502V100Z"), "{}", picture.bars);
@@ -202,18 +224,30 @@ mod tests {
         // Every bar's worth of rows is missing from bar 240 to 479.
         let steady = |bar: u32| !(240..480).contains(&bar);
         let counts = (0..1_440).filter(|bar| steady(*bar)).map(|bar| (bar, 5)).collect();
-        assert_eq!(picture(&minutes(counts), day()).gaps, "polygon(0% 100%,16.667% 100%,16.667% 0%,33.333% 0%,33.333% 100%,100% 100%)");
+        assert_eq!(picture(&minutes(counts), day(), None).gaps, "polygon(0% 100%,16.667% 100%,16.667% 0%,33.333% 0%,33.333% 100%,100% 100%)");
         // A row an hour: an hour without is nothing unusual.
         let sparse = (0..24).map(|hour| (hour * 60, 1)).collect();
-        assert_eq!(picture(&minutes(sparse), day()).gaps, "");
+        assert_eq!(picture(&minutes(sparse), day(), None).gaps, "");
         // One empty bar is none.
         let short = (0..1_440).filter(|bar| *bar != 700).map(|bar| (bar, 500)).collect();
-        assert_eq!(picture(&minutes(short), day()).gaps, "");
+        assert_eq!(picture(&minutes(short), day(), None).gaps, "");
+    }
+
+    #[test]
+    fn a_gap_is_marked_also_where_it_reaches_over_an_end_of_what_is_shown() {
+        let outside = Some((UnixNanos(DAY - MINUTE), UnixNanos(DAY + 2_000 * MINUTE)));
+        let counts: Vec<(u32, u64)> = (240..1_200).map(|bar| (bar, 5)).collect();
+        let wanted = "polygon(0% 100%,0.000% 100%,0.000% 0%,16.667% 0%,16.667% 100%,83.333% 100%,83.333% 0%,100.000% 0%,100.000% 100%,100% 100%)";
+        assert_eq!(picture(&minutes(counts.clone()), day(), outside).gaps, wanted);
+        // Before the first row of all there is no gap.
+        let inside = Some((UnixNanos(DAY + 240 * MINUTE), UnixNanos(DAY + 1_199 * MINUTE)));
+        assert_eq!(picture(&minutes(counts), day(), inside).gaps, "");
+        assert_eq!(picture(&minutes(Vec::new()), day(), outside).gaps, "polygon(0% 100%,0% 100%,0% 0%,100% 0%,100% 100%)");
     }
 
     #[test]
     fn a_range_without_rows_says_so() {
-        assert_eq!((picture(&minutes(Vec::new()), day()), summary(&minutes(Vec::new())).as_str()), (Picture::default(), "no rows"));
+        assert_eq!((picture(&minutes(Vec::new()), day(), None), summary(&minutes(Vec::new())).as_str()), (Picture::default(), "no rows"));
         let loading = Histogram { loading: true, ..minutes(Vec::new()) };
         assert_eq!((summary(&loading), summary(&Histogram::default())), (String::new(), String::new()));
         let refused = Histogram { reason: Some("the store refused".into()), ..minutes(Vec::new()) };
