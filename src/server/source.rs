@@ -73,7 +73,7 @@ pub(crate) struct TableSource {
     pub(crate) schema: SchemaRef,
     /// Index of the column that orders it.
     pub(crate) time: Option<usize>,
-    /// Why it has no order, or that it is synthetic; shown in `tables()`.
+    /// Why it has no order, what was assumed of its times, or that it is synthetic; shown in `tables()`.
     pub(crate) note: Option<String>,
     /// Which columns of its files it does not have, and why; shown there too.
     pub(crate) left_out: Option<String>,
@@ -177,6 +177,8 @@ struct Group {
     left_out: Vec<String>,
     /// The beginning of text; its types are found when its files are together.
     text: Option<Head>,
+    /// What was assumed of it.
+    assumed: Option<String>,
 }
 
 impl Group {
@@ -215,6 +217,7 @@ impl Group {
             }
         };
         self.schema = csv_file::schema(&columns);
+        self.assumed = csv_file::assumed(&columns);
         Ok(())
     }
 
@@ -236,7 +239,7 @@ impl Group {
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let (time, note) = match time_column::choose(&schema, time, self.declared.as_deref()) {
-            Ok(index) => (Some(index), None),
+            Ok(index) => (Some(index), self.assumed),
             Err(problem) => (None, Some(problem)),
         };
         let left_out = (!self.left_out.is_empty()).then(|| format!("left out, since the wire has no such type: {}", self.left_out.join(", ")));
@@ -294,7 +297,7 @@ fn inspect_text(mut input: InputFile) -> Result<Group, ServeError> {
     }
     let declared = csv_file::declared_time(&head);
     let (schema, symbols) = (Arc::new(Schema::empty()), HashSet::new());
-    Ok(Group { format: Format::Csv, files: vec![input], schema, declared, symbols, left_out: Vec::new(), text: Some(head) })
+    Ok(Group { format: Format::Csv, files: vec![input], schema, declared, symbols, left_out: Vec::new(), text: Some(head), assumed: None })
 }
 
 fn inspect_arrow(input: InputFile) -> Result<Group, ServeError> {
@@ -320,7 +323,7 @@ fn inspect_arrow(input: InputFile) -> Result<Group, ServeError> {
     reserved(&fields, &input.path)?;
     let declared = reader.schema().metadata().get(TIME_KEY).cloned();
     let (schema, symbols) = (Arc::new(Schema::new(fields)), HashSet::new());
-    Ok(Group { format: Format::Arrow, files: vec![input], schema, declared, symbols, left_out, text: None })
+    Ok(Group { format: Format::Arrow, files: vec![input], schema, declared, symbols, left_out, text: None, assumed: None })
 }
 
 /// Refuses the name that this program needs itself.
@@ -337,7 +340,16 @@ fn inspect_dbn(input: InputFile) -> Result<Group, ServeError> {
     let dbn_schema = reader.schema().ok_or_else(refused)?;
     let schema = dbn_file::columns(dbn_schema);
     let declared = schema.fields().first().map(|time| time.name().clone());
-    Ok(Group { format: Format::Dbn(dbn_schema), files: vec![input], schema, declared, symbols: HashSet::new(), left_out: Vec::new(), text: None })
+    Ok(Group {
+        format: Format::Dbn(dbn_schema),
+        files: vec![input],
+        schema,
+        declared,
+        symbols: HashSet::new(),
+        left_out: Vec::new(),
+        text: None,
+        assumed: None,
+    })
 }
 
 fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
@@ -351,7 +363,7 @@ fn inspect_parquet(input: InputFile) -> Result<Group, ServeError> {
     reserved(&schema.fields().iter().map(|field| field.as_ref().clone()).collect::<Vec<_>>(), &input.path)?;
     let declared = declared_time(metadata.metadata(), &schema);
     let symbols = dictionary_columns(metadata.metadata(), &schema);
-    Ok(Group { format: Format::Parquet, files: vec![input], schema, declared, symbols, left_out: Vec::new(), text: None })
+    Ok(Group { format: Format::Parquet, files: vec![input], schema, declared, symbols, left_out: Vec::new(), text: None, assumed: None })
 }
 
 /// The time column that a Parquet file names: in our own key, else as the first ascending sort column of every row group.

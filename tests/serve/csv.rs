@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Decimal64Type, Decimal128Type, Decimal256Type, Int16Type, Int32Type, Int64Type, TimestampNanosecondType};
+use arrow_array::types::{Decimal64Type, Decimal128Type, Decimal256Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampNanosecondType};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use datafusion::arrow::compute::concat_batches;
@@ -41,8 +41,18 @@ fn cells(array: &ArrayRef) -> (String, Vec<String>) {
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
             ("ns".to_owned(), cells(&|row| array.as_primitive::<TimestampNanosecondType>().value(row).to_string()))
         }
+        DataType::List(_) => ("f64s".to_owned(), cells(&|row| floats(&array.as_list::<i32>().value(row)))),
         other => panic!("{other}"),
     }
+}
+
+/// An array as it is written in a file.
+fn floats(array: &ArrayRef) -> String {
+    let items: Vec<String> = match array.as_list_opt::<i32>() {
+        Some(rows) => (0..rows.len()).map(|row| floats(&rows.value(row))).collect(),
+        None => array.as_primitive::<Float64Type>().values().iter().map(f64::to_string).collect(),
+    };
+    format!("[{}]", items.join(","))
 }
 
 /// A column in words: its type, then the value of each row.
@@ -251,6 +261,20 @@ async fn a_book_of_lobster_has_the_times_of_the_messages_beside_it() {
     std::fs::remove_file(messages).unwrap();
     let missing = "the times of its rows stand in AAPL_2012-06-21_34200000_57600000_message_1.csv, which is not beside it: put it there";
     assert_eq!(refusal(&book).await, format!("{}: {missing}", name("orderbook")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn times_without_a_zone_are_utc_and_the_catalogue_says_so() {
+    let folder = Folder::new();
+    for (name, time, note) in
+        [("bare.csv", "2024-05-08T09:30:00", Some("ts without a zone: read as UTC".to_owned())), ("zoned.csv", "2024-05-08T09:30:00+00:00", None)]
+    {
+        let file = written(&folder, name, format!("ts,price\n{time},5\n"));
+        assert_eq!(shown(std::slice::from_ref(&file)).await, "by ts\nts ns 1715160600000000000\nprice i64 5");
+        let running = serve(config(&[file])).await;
+        let tables = Client::connect(&running).await.rows("tables()").await.unwrap();
+        assert_eq!(crate::files::texts(&tables, "note"), [note], "{name}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -22,6 +22,7 @@ use crate::server::error::ServeError;
 use crate::server::progress::Progress;
 use crate::server::source::{InputFile, TableSource};
 
+mod arrays;
 mod cell;
 mod convert;
 mod evidence;
@@ -156,6 +157,12 @@ pub(crate) fn types(files: &[InputFile], progress: &Progress) -> Result<Vec<Type
         }
     });
     typed.collect()
+}
+
+/// What was assumed, for people: that times without a zone are UTC.
+pub(crate) fn assumed(columns: &[TypedColumn]) -> Option<String> {
+    let unzoned: Vec<&str> = columns.iter().filter(|(_, kind, _)| *kind == Kind::UnzonedTime).map(|(name, ..)| name.as_str()).collect();
+    (!unzoned.is_empty()).then(|| format!("{} without a zone: read as UTC", unzoned.join(", ")))
 }
 
 /// The columns as they are served.

@@ -67,6 +67,12 @@ impl<'a> Number<'a> {
         u32::try_from(digits.max(0)).unwrap_or(u32::MAX)
     }
 
+    /// Its digits without zeros at either end.
+    pub(super) fn significant(&self) -> String {
+        let digits: String = [self.whole, self.fraction].concat();
+        digits.trim_matches('0').to_owned()
+    }
+
     /// Whether zeros lead it that a number would not keep: `007`.
     pub(super) fn has_leading_zeros(&self) -> bool {
         self.whole.len() > 1 && self.whole.starts_with('0')
@@ -315,3 +321,6 @@ pub(super) fn is_no_number(text: &str) -> bool {
     let text = text.trim_start_matches(['-', '+']);
     ["nan", "inf", "infinity", "null", "none", "na", "n/a", "<na>"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
+
+#[cfg(test)]
+mod tests;

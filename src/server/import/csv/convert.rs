@@ -11,6 +11,7 @@ use datafusion::arrow::buffer::{BooleanBuffer, NullBuffer};
 use datafusion::arrow::datatypes::{DataType, i256};
 use datafusion::arrow::error::ArrowError;
 
+use super::arrays::{self, Arrays};
 use super::cell::{self, Number};
 use super::names::Role;
 
@@ -31,6 +32,7 @@ enum Values {
     Decimals128 { values: Vec<i128>, scale: u32 },
     Decimals256 { values: Vec<i256>, scale: u32 },
     Booleans(BooleanBufferBuilder),
+    Arrays(Arrays),
     Symbols { keys: Vec<u32>, symbols: Symbols },
     Texts(StringBuilder),
 }
@@ -86,6 +88,8 @@ impl Column {
             DataType::Boolean => Values::Booleans(BooleanBufferBuilder::new(0)),
             DataType::Dictionary(..) => Values::Symbols { keys: Vec::new(), symbols: Symbols::default() },
             DataType::Utf8 => Values::Texts(StringBuilder::new()),
+            one if *one == arrays::data_type(1) => Values::Arrays(Arrays::new(1)),
+            two if *two == arrays::data_type(2) => Values::Arrays(Arrays::new(2)),
             other => return Err(format!("a column of text cannot become {other}")),
         };
         Ok(Column { role, data_type: data_type.clone(), midnight, values, valid: BooleanBufferBuilder::new(0), has_none: false })
@@ -127,6 +131,8 @@ impl Column {
                 values.push(value);
             }
             Values::Booleans(values) => values.append(if none { false } else { cell::boolean(text).ok_or("is neither true nor false")? }),
+            Values::Arrays(values) if none => values.push_none(),
+            Values::Arrays(values) => values.push(text)?,
             Values::Symbols { keys, symbols } => keys.push(if none { 0 } else { symbols.code(text)? }),
             Values::Texts(values) => values.append_value(if none { "" } else { text }),
         }
@@ -164,6 +170,7 @@ impl Column {
                 Arc::new(decimals.with_data_type(self.data_type.clone()))
             }
             Values::Booleans(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
+            Values::Arrays(values) => values.take(nulls)?,
             Values::Symbols { keys, symbols } => {
                 if symbols.texts.is_empty() && !keys.is_empty() {
                     // A key needs a value also where it is null.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use serde::{Deserialize, Serialize};
 
+use super::arrays;
 use super::cell::{self, Number, Unit};
 use super::names::Role;
 use crate::server::source::symbol_type;
@@ -27,8 +28,12 @@ pub(crate) enum Kind {
     Decimal(u8, u8),
     /// Nanoseconds, UTC.
     Time,
+    /// The same, of texts that say no zone.
+    UnzonedTime,
     /// True or false.
     Boolean,
+    /// Floats in arrays of one or two dimensions.
+    Array(u8),
     /// Text of few different values.
     Symbol,
     /// Text.
@@ -43,8 +48,9 @@ impl Kind {
             Kind::Decimal(digits @ ..=18, scale) => DataType::Decimal64(digits, scale.cast_signed()),
             Kind::Decimal(digits @ ..=38, scale) => DataType::Decimal128(digits, scale.cast_signed()),
             Kind::Decimal(digits, scale) => DataType::Decimal256(digits, scale.cast_signed()),
-            Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+            Kind::Time | Kind::UnzonedTime => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
             Kind::Boolean => DataType::Boolean,
+            Kind::Array(depth) => arrays::data_type(depth),
             Kind::Symbol => symbol_type(),
             Kind::Text => DataType::Utf8,
         }
@@ -90,7 +96,10 @@ pub(super) struct Evidence {
     zoned: Option<Place>,
     unzoned: Option<Place>,
     dates: Option<Place>,
-    bad_time: Option<(Place, &'static str)>,
+    /// A value that is of a form of its own, but cannot be.
+    unkept: Option<(Place, &'static str)>,
+    /// The first array, and how deep all are.
+    array: Option<(Place, u8)>,
     booleans: Option<Place>,
     no_number: Option<Place>,
     texts: Option<Place>,
@@ -116,7 +125,8 @@ impl Evidence {
             zoned: None,
             unzoned: None,
             dates: None,
-            bad_time: None,
+            unkept: None,
+            array: None,
             booleans: None,
             no_number: None,
             texts: None,
@@ -176,11 +186,12 @@ impl Evidence {
                 }
             }
             Some(Err(problem)) => {
-                self.bad_time.get_or_insert_with(|| (place(), problem));
+                self.unkept.get_or_insert_with(|| (place(), problem));
             }
             None if cell::boolean(text).is_some() => {
                 self.booleans.get_or_insert_with(place);
             }
+            None if text.starts_with('[') && self.add_array(text, place) => {}
             None => {
                 if cell::is_no_number(text) {
                     self.no_number.get_or_insert_with(place);
@@ -191,6 +202,20 @@ impl Evidence {
                 self.count(text);
             }
         }
+    }
+
+    /// Whether it is an array.
+    fn add_array(&mut self, text: &str, place: impl Fn() -> Place) -> bool {
+        match (arrays::depth(text), &mut self.array) {
+            (None, _) => return false,
+            (Some(Err(problem)), _) => {
+                self.unkept.get_or_insert_with(|| (place(), problem));
+            }
+            (Some(Ok(depth)), None) => self.array = Some((place(), depth)),
+            // An empty one is of any depth.
+            (Some(Ok(depth)), Some((_, known))) => *known = depth.max(*known),
+        }
+        true
     }
 
     fn add_epoch(&mut self, text: &str, place: impl Fn() -> Place) {
@@ -240,11 +265,17 @@ impl Evidence {
         let at = |place: &Place, problem: String| Err(Ambiguous { at: place.clone(), problem });
         let number = self.plain.as_ref().or(self.points.as_ref());
         let written = self.zoned.as_ref().or(self.unzoned.as_ref()).or(self.dates.as_ref());
-        if let Some((place, problem)) = &self.bad_time {
+        if let Some((place, problem)) = &self.unkept {
             return at(place, format!("{} {problem}", place.shown));
         }
         if let (Some(place), true) = (&self.no_number, number.is_some() || matches!(self.role, Role::Number | Role::Raw(..))) {
             return at(place, format!("{} is no number: leave the field empty where there is none", place.shown));
+        }
+        if let (Some((array, _)), Some(other)) = (&self.array, self.texts.as_ref().or(number).or(written).or(self.booleans.as_ref())) {
+            return at(array, format!("{} is an array, but {} of line {} is none: write all in one form", array.shown, other.shown, other.line));
+        }
+        if let Some((_, depth)) = self.array {
+            return Ok(Kind::Array(depth));
         }
         if let Some(text) = &self.texts {
             let misfit = number.or(written).or(self.booleans.as_ref());
@@ -272,6 +303,7 @@ impl Evidence {
                 (Some(zoned), Some(unzoned)) => {
                     at(unzoned, format!("{} says no zone, but {} of line {} does: give all a zone", unzoned.shown, zoned.shown, zoned.line))
                 }
+                (None, Some(_)) => Ok(Kind::UnzonedTime),
                 _ => Ok(Kind::Time),
             },
             (None, None, Some(_)) => Ok(Kind::Boolean),

@@ -152,6 +152,8 @@ impl Layout {
                 _ if name.contains("price") => Role::Raw(LOBSTER_DIGITS, LOBSTER_NO_PRICE),
                 _ => Role::Number,
             },
+            // Digits and letters.
+            Layout::Cme if name == "MDEntryType" => Role::Word,
             Layout::Polygon if general == Role::Time => Role::TimeUnless("0"),
             _ => general,
         }

@@ -250,3 +250,6 @@ fn unquote(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
