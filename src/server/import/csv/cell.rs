@@ -204,15 +204,23 @@ impl Unit {
     }
 }
 
+/// A whole count since 1970 in nanoseconds. Its size tells its unit.
+///
+/// # Errors
+/// Why it is none.
+pub(super) fn epoch_of(count: i64) -> Result<(i64, Unit), &'static str> {
+    let unit = Unit::of(count).ok_or("is no moment since 1973 in any unit")?;
+    let nanos = count.checked_mul(10i64.pow(unit.digits())).ok_or("is past the year 2262")?;
+    Ok((nanos, unit))
+}
+
 /// A count since 1970, whole or with a fraction, in nanoseconds. Its size tells its unit.
 ///
 /// # Errors
 /// Why it is none.
 pub(super) fn epoch(text: &str) -> Result<(i64, Unit), &'static str> {
     if let Some(count) = integer(text) {
-        let unit = Unit::of(count).ok_or("is no moment since 1973 in any unit")?;
-        let nanos = count.checked_mul(10i64.pow(unit.digits())).ok_or("is past the year 2262")?;
-        return Ok((nanos, unit));
+        return epoch_of(count);
     }
     let number = Number::parse(text).ok_or("is no time")?;
     let whole = integer(number.whole).filter(|_| number.exponent == 0 && !number.negative).ok_or("is no moment since 1973 in any unit")?;

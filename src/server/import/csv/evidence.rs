@@ -88,6 +88,8 @@ pub(super) struct Evidence {
     plain: Option<Place>,
     wide: bool,
     leading_zeros: bool,
+    /// The greatest integer of 64 bits, and the most digits before the point of other numbers.
+    greatest: u64,
     whole_digits: u32,
     scale: u32,
     /// First value of each unit that counts since 1970 have, and first number that is none.
@@ -118,6 +120,7 @@ impl Evidence {
             plain: None,
             wide: false,
             leading_zeros: false,
+            greatest: 0,
             whole_digits: 0,
             scale: 0,
             units: [const { None }; 4],
@@ -152,9 +155,9 @@ impl Evidence {
             if self.plain.is_none() {
                 self.plain = Some(place());
             }
-            self.whole_digits = self.whole_digits.max(value.unsigned_abs().checked_ilog10().map_or(0, |digits| digits + 1));
+            self.greatest = self.greatest.max(value.unsigned_abs());
             if self.role.is_time() {
-                return self.add_epoch(text, place);
+                return self.add_epoch(cell::epoch_of(value), place);
             }
             // A code is a number only without them.
             self.leading_zeros |= text.len() > 1 && text.starts_with('0');
@@ -170,7 +173,7 @@ impl Evidence {
             self.whole_digits = self.whole_digits.max(number.whole_digits());
             self.scale = self.scale.max(number.scale());
             if self.role.is_time() {
-                self.add_epoch(text, place);
+                self.add_epoch(cell::epoch(text), place);
             }
             return;
         }
@@ -218,11 +221,11 @@ impl Evidence {
         true
     }
 
-    fn add_epoch(&mut self, text: &str, place: impl Fn() -> Place) {
+    fn add_epoch(&mut self, epoch: Result<(i64, Unit), &'static str>, place: impl Fn() -> Place) {
         if self.role == Role::OfDay {
             return;
         }
-        match cell::epoch(text) {
+        match epoch {
             Ok((_, unit)) => {
                 let first = match unit {
                     Unit::Seconds => self.units.first_mut(),
@@ -322,6 +325,10 @@ impl Evidence {
         }
     }
 
+    fn whole_digits(&self) -> u32 {
+        self.whole_digits.max(self.greatest.checked_ilog10().map_or(0, |digits| digits + 1))
+    }
+
     fn number(&self, column: &str, first: &Place) -> Result<Kind, Ambiguous> {
         let at = |place: &Place, problem: String| Err(Ambiguous { at: place.clone(), problem });
         if self.role.is_time() {
@@ -355,7 +362,8 @@ impl Evidence {
                 return at(plain, problem);
             }
             let is_raw = self.plain.is_some();
-            let (whole, scale) = if is_raw { (self.whole_digits.saturating_sub(scale), scale) } else { (self.whole_digits, self.scale.max(scale)) };
+            let (whole, scale) =
+                if is_raw { (self.whole_digits().saturating_sub(scale), scale) } else { (self.whole_digits(), self.scale.max(scale)) };
             return decimal(whole, scale).map_or_else(|problem| at(first, problem), Ok);
         }
         self.plain_number(column, first)
@@ -368,7 +376,7 @@ impl Evidence {
         if self.points.is_none() && !self.wide {
             return Ok(Kind::Integer);
         }
-        decimal(self.whole_digits, self.scale)
+        decimal(self.whole_digits(), self.scale)
             .map_err(|problem| Ambiguous { at: self.points.clone().unwrap_or_else(|| first.clone()), problem: format!("{column} {problem}") })
     }
 }
