@@ -57,6 +57,7 @@ pub const ALL: &[Check] = &[
     check!(tape::scrolled_away_the_lines_stand_still_and_what_waits_is_counted, 180),
     check!(tape::keys_go_from_trade_to_trade_and_by_seconds, 120),
     check!(timeline::the_bars_are_the_rows_of_the_file, 120),
+    check!(timeline::the_planted_gap_is_hatched_at_every_zoom, 120),
     check!(timeline::a_drag_loops_and_the_key_ends_it, 120),
     check!(timeline::playback_is_paced_by_events, 120),
     check!(books::five_moments_of_the_es_day_show_the_known_books, 240),

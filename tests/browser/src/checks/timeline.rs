@@ -90,6 +90,37 @@ async fn bars(driver: &Driver, data: &Path) -> Result<(), String> {
     browser.console_is_clean().await
 }
 
+/// The sample's three minutes without a row are hatched to the minute; zoomed into them, all that is shown is.
+pub async fn the_planted_gap_is_hatched_at_every_zoom(driver: &Driver) -> Result<(), String> {
+    let (_server, mut browser, _) = opened(driver, &[], &[]).await?;
+    // 17:30 to 17:33 of the day.
+    let edges = [1_050.0, 1_053.0].map(|minute: f64| format!("{:.3}%", minute / 1_440.0 * 100.0));
+    until_hatched(&browser, |clip| edges.iter().all(|edge| clip.contains(edge))).await?;
+    browser.command(json!({ "seek": "1715189490000000000" })).await?;
+    browser.ready().await?;
+    for _ in 0..10 {
+        browser.press("w").await?;
+    }
+    until_hatched(&browser, |clip| clip == "polygon(0% 100%, 0% 100%, 0% 0%, 100% 0%, 100% 100%)").await?;
+    same("its words", browser.run("return document.querySelector('.peak').textContent").await?, json!("no rows"))?;
+    browser.press("0").await?;
+    browser.console_is_clean().await
+}
+
+async fn until_hatched(browser: &Browser, condition: impl Fn(&str) -> bool) -> Result<(), String> {
+    let start = Instant::now();
+    loop {
+        let clip = browser.run("return document.querySelector('.gaps').style.clipPath").await?;
+        if clip.as_str().is_some_and(&condition) {
+            return Ok(());
+        }
+        if start.elapsed() > Duration::from_secs(20) {
+            return Err(format!("hatched is {clip}"));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// Height of each column of a path `M3 100V40.0H5V100Z…`.
 fn heights(path: &str) -> Result<Vec<f64>, String> {
     let mut heights = vec![0.0; COLUMNS];
