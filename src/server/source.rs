@@ -131,7 +131,7 @@ pub(crate) fn inspect(paths: &[PathBuf], time: Option<&str>, cache: &Cache, quie
     let mut tables = Vec::with_capacity(groups.len());
     let mut refusal = None;
     for mut group in groups {
-        group.find_types(cache, quiet)?;
+        group.find_types(time, cache, quiet)?;
         let table = group.into_table(time, &mut names);
         if let (None, Some(problem)) = (table.time, &table.note) {
             refusal.get_or_insert_with(|| ServeError::NoTimeColumn { table: table.name.clone(), problem: problem.clone() });
@@ -204,15 +204,15 @@ impl Group {
     }
 
     /// Finds the types of text, which are those of all its files.
-    fn find_types(&mut self, cache: &Cache, quiet: bool) -> Result<(), ServeError> {
+    fn find_types(&mut self, time: Option<&str>, cache: &Cache, quiet: bool) -> Result<(), ServeError> {
         let (Some(_), Some(file)) = (&self.text, self.files.first()) else { return Ok(()) };
-        let columns = match cache.types(&self.files) {
+        let columns = match cache.types(&self.files, time) {
             Some(columns) => columns,
             None => {
                 let bytes = self.files.iter().map(|file| file.bytes).sum();
                 let progress = Progress::new(&identifier(&common_name(&self.files)), bytes, quiet);
-                let columns = import::contained(&file.path, || csv_file::types(&self.files, &progress))?;
-                cache.remember_types(&self.files, &columns)?;
+                let columns = import::contained(&file.path, || csv_file::types(&self.files, time, &progress))?;
+                cache.remember_types(&self.files, time, &columns)?;
                 columns
             }
         };

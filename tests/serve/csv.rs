@@ -278,6 +278,19 @@ async fn times_without_a_zone_are_utc_and_the_catalogue_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_column_that_is_asked_to_order_the_table_may_have_any_name() {
+    let folder = Folder::new();
+    let file = written(&folder, "odd.csv", "epoch,price\n1715160600123,5\n1715160600,6\n");
+    let asked = Config { time_column: Some("epoch".to_owned()), ..config(std::slice::from_ref(&file)) };
+    let error = server::start(asked.clone()).await.expect_err("its units differ").to_string();
+    assert!(error.contains("odd.csv: line 3, column epoch: ") && error.contains("write all in one unit"), "{error}");
+    std::fs::write(&file, "epoch,price\n1715160600123,5\n1715160600124,6\n").unwrap();
+    let running = serve(asked).await;
+    let batches = Client::connect(&running).await.rows("SELECT * FROM odd").await.unwrap();
+    assert_eq!(column("epoch", batches[0].column(0)), "epoch ns 1715160600123000000 1715160600124000000");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn types_are_remembered_until_a_file_changes() {
     let folder = Folder::new();
     let file = written(&folder, "ticks.csv", "ts,price\n1715160600,5\n");

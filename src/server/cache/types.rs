@@ -14,17 +14,17 @@ use crate::server::source::InputFile;
 pub(super) const TYPES: &str = "types";
 
 /// All that the types depend on.
-fn key(files: &[InputFile]) -> String {
+fn key(files: &[InputFile], time: Option<&str>) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{FORMAT_VERSION} types");
+    let _ = writeln!(text, "{FORMAT_VERSION} types {time:?}");
     write_files(&mut text, files);
     text
 }
 
 impl Cache {
-    /// The types that were found for these files as they are.
-    pub(crate) fn types(&self, files: &[InputFile]) -> Option<Vec<TypedColumn>> {
-        let key = key(files);
+    /// The types that were found for these files as they are, with that column asked to order them.
+    pub(crate) fn types(&self, files: &[InputFile], time: Option<&str>) -> Option<Vec<TypedColumn>> {
+        let key = key(files, time);
         let (known, columns): (String, Vec<TypedColumn>) = serde_json::from_slice(&fs::read(self.types_path(&key)).ok()?).ok()?;
         (known == key).then_some(columns)
     }
@@ -33,8 +33,8 @@ impl Cache {
     ///
     /// # Errors
     /// They cannot be written.
-    pub(crate) fn remember_types(&self, files: &[InputFile], columns: &[TypedColumn]) -> Result<(), ServeError> {
-        let key = key(files);
+    pub(crate) fn remember_types(&self, files: &[InputFile], time: Option<&str>, columns: &[TypedColumn]) -> Result<(), ServeError> {
+        let key = key(files, time);
         let text = serde_json::to_vec(&(&key, columns)).map_err(|error| ServeError::engine("writing the cache", error))?;
         let scratch = self.scratch_file();
         fs::write(&scratch.path, text).map_err(ServeError::file("write", &scratch.path))?;

@@ -36,6 +36,7 @@ use convert::Column;
 use evidence::Evidence;
 pub(crate) use evidence::Kind;
 pub(crate) use head::Head;
+use names::Role;
 use packed::Unpacked;
 use records::{Record, Records};
 
@@ -123,18 +124,19 @@ pub(crate) fn declared_time(head: &Head) -> Option<String> {
     head.layout.time_columns().iter().find(named).map(|&name| name.to_owned())
 }
 
-/// Reads the files of a table to find the types of its columns.
+/// Reads the files of a table to find the types of its columns; one that is asked to order it may hold moments under any name.
 ///
 /// # Errors
 /// A broken record, or a value that leaves a choice: named with file, line and column.
-pub(crate) fn types(files: &[InputFile], progress: &Progress) -> Result<Vec<TypedColumn>, ServeError> {
+pub(crate) fn types(files: &[InputFile], time: Option<&str>, progress: &Progress) -> Result<Vec<TypedColumn>, ServeError> {
     let mut found: Vec<(String, Evidence)> = Vec::new();
     let (mut base, mut rows) = (0, 0);
     for (index, file) in files.iter().enumerate() {
         let path = &file.path;
         let mut reader = Reader::open(path)?;
         if found.is_empty() {
-            found = reader.head.all_columns().map(|(name, role)| (name.to_owned(), Evidence::new(role))).collect();
+            let asked = |name: &str, role: Role| if time == Some(name) && !role.is_time() { Role::Time } else { role };
+            found = reader.head.all_columns().map(|(name, role)| (name.to_owned(), Evidence::new(asked(name, role)))).collect();
         }
         let stored = Arc::clone(&reader.stored);
         while let Some(row) = reader.next(path)? {
