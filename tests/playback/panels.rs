@@ -15,7 +15,7 @@ use super::{BUDGET, databento, es, open, serve, store};
 /// So little that next to nothing of the day is in memory at a time.
 const SMALL_BUDGET: usize = 400_000;
 
-async fn tape(client: &mut Client, view: TapeView) -> TapeRows {
+pub(super) async fn tape(client: &mut Client, view: TapeView) -> TapeRows {
     client.tell(ToWorker::Tape(Some(view.clone())));
     loop {
         let settled = |tape: &&TapeRows| tape.view == view && (tape.reason.is_some() || (tape.total.is_some() && !tape.loading));

@@ -1,10 +1,15 @@
 //! Files without orders from end to end: every schema of Databento that carries prices opens as what it holds.
 
-use tickscope::link::{Command, Open, State};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, TimestampNanosecondArray};
+use parquet::arrow::ArrowWriter;
+use tickscope::link::{Command, Open, State, TapeView};
 use tickscope::server;
 use tickscope::server::client::Client;
 use tickscope::units::{Aggressor, Decimal, UnixNanos};
 
+use super::panels::tape;
 use super::{databento, mbp1_range, open, play_to_the_end, serve};
 
 const FOLDER: &str = "databento/es-mbp1-trades";
@@ -98,4 +103,60 @@ async fn snapshots_of_five_levels_are_the_top_of_those_of_twenty_five() {
         assert_eq!((all.bids.len(), all.asks.len()), (20, 20), "the state shows twenty of them");
         assert_eq!((&all.bids[..5], &all.asks[..5]), (&top.bids[..], &top.asks[..]), "{time}");
     }
+}
+
+/// How many trades the tape has, and the sizes of those shown.
+async fn tape_of(client: &mut Client, min_size: Option<&str>) -> (Option<u64>, Vec<String>) {
+    let view = TapeView { first: None, rows: 8, min_size: min_size.map(str::to_owned) };
+    let shown = tape(client, view).await;
+    assert_eq!(shown.reason, None);
+    (shown.total, shown.rows.into_iter().map(|row| row.size).collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tape_of_a_lobster_file_has_its_executions_seen_and_unseen() {
+    const NAME: &str = "the_tape_of_a_lobster_file_has_its_executions_seen_and_unseen";
+    let file = databento::data_file(NAME, "lobster/AAPL_2012-06-21_34200000_57600000_message_10.rows-1-600.csv");
+    let Some(file) = file else { return };
+    let text = std::fs::read_to_string(&file).unwrap();
+    let executions = text.lines().map(|line| line.split(',').collect::<Vec<_>>()).filter(|cells| ["4", "5", "6"].contains(&cells[1]));
+    let sizes: Vec<u64> = executions.map(|cells| cells[3].parse().unwrap()).collect();
+    let (_server, mut client) = serve(vec![file], server::QUERY_TIMEOUT).await;
+    open(&mut client, Open::default()).await;
+    client.command(&Command::End).await.unwrap();
+    for least in [0, 100] {
+        let passing: Vec<String> = sizes.iter().filter(|size| **size >= least).map(u64::to_string).collect();
+        let filter = least.to_string();
+        let (total, shown) = tape_of(&mut client, (least > 0).then_some(filter.as_str())).await;
+        assert_eq!((total, &shown[..]), (Some(passing.len() as u64), &passing[passing.len() - 8..]));
+    }
+    assert_eq!(sizes.len(), 107);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sizes_of_32_bits_are_filtered_by_what_they_say() {
+    let sizes = [0.1f32, 0.7, 0.3, 0.7, 0.69999, 2.5];
+    let rows = sizes.len() as i64;
+    let columns: [(&str, ArrayRef); 4] = [
+        ("ts", Arc::new(TimestampNanosecondArray::from_iter_values((0..rows).map(|row| 1_715_126_400_000_000_000 + row)))),
+        ("side", Arc::new(StringArray::from(vec!["buy", "sell", "buy", "sell", "buy", "sell"]))),
+        ("price", Arc::new(Float32Array::from(vec![217.63f32; 6]))),
+        ("amount", Arc::new(Float32Array::from(sizes.to_vec()))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let dir = std::env::temp_dir().join(format!("tickscope-schemas-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let path = dir.join("prints.parquet");
+    let mut writer = ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let (_server, mut client) = serve(vec![path], server::QUERY_TIMEOUT).await;
+    open(&mut client, Open::default()).await;
+    client.command(&Command::End).await.unwrap();
+    assert_eq!(last(&client).unwrap().0, Decimal::parse("217.63").unwrap());
+    let of = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    // In 64 bits the 0.7 of 32 is less than 0.7.
+    assert_eq!(tape_of(&mut client, Some("0.7")).await, (Some(3), of(&["0.7", "0.7", "2.5"])));
+    assert_eq!(tape_of(&mut client, None).await, (Some(6), of(&["0.1", "0.7", "0.3", "0.7", "0.69999", "2.5"])));
+    std::fs::remove_dir_all(&dir).unwrap();
 }
