@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::types::{Int16Type, Int32Type, Int64Type};
 use tickscope::book::{Book, BookLevel, DepthSnapshot};
 use tickscope::columnar::Assembler;
 use tickscope::market::{Binding, BookKind, Change, Chunk, ColumnDecl, DepthLevel, DepthRow, Feed, Flags, RowMark, Trade};
@@ -49,8 +49,9 @@ struct Rows {
     count: u64,
     /// One for each column, so that the cuts between batches do not show.
     hashes: Vec<Xxh3>,
-    /// Place of `instrument_id`.
+    /// Places of `instrument_id` and `flags`.
     instrument: usize,
+    flags: usize,
 }
 
 impl Rows {
@@ -61,11 +62,10 @@ impl Rows {
             .map(|(name, kind)| ColumnDecl { name: name.unwrap(), kind: kind.unwrap() })
             .collect();
         let binding = Binding::bind(table, &declared, Some("ts_recv")).unwrap();
-        let place = |name: &String| declared.iter().position(|column| column.name == *name).unwrap();
-        let selected = binding.columns.iter().map(place).collect();
+        let named = |name: &str| declared.iter().position(|column| column.name == name).unwrap();
+        let selected = binding.columns.iter().map(|name| named(name)).collect();
         client.ask(query(7, &format!("SELECT * FROM {table}"))).await;
         let hashes = vec![Xxh3::new(); declared.len()];
-        let instrument = declared.iter().position(|column| column.name == "instrument_id").unwrap();
         Rows {
             client,
             assembler: Assembler::new(),
@@ -76,7 +76,8 @@ impl Rows {
             row: 0,
             count: 0,
             hashes,
-            instrument,
+            instrument: named("instrument_id"),
+            flags: named("flags"),
         }
     }
 
@@ -117,7 +118,10 @@ impl Rows {
     /// What all three tables say of an event, with the levels of a depth row.
     fn said(&self, levels: &mut DepthRow) -> Said {
         let event = self.chunk().event(self.row, levels, None);
-        let (time, venue_time, sequence, flags) = (event.time.0, event.venue_time.unwrap().0, event.sequence.unwrap(), event.flags);
+        let (time, venue_time, sequence) = (event.time.0, event.venue_time.unwrap().0, event.sequence.unwrap());
+        // The binding of trades has no use for flags.
+        let flags = self.batch.as_ref().unwrap().column(self.flags).as_primitive::<Int16Type>().value(self.row);
+        let flags = Flags(u8::try_from(flags).unwrap());
         Said { time, venue_time, instrument: self.instrument(), sequence, flags, trade: self.chunk().trade(self.row) }
     }
 }
