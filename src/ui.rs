@@ -50,7 +50,7 @@ fn App() -> impl IntoView {
             <PanelTab panel=Panel::Tape/>
             <PanelTab panel=Panel::Details/>
         </nav>
-        <main data-panel=move || page.panel.get().name()>
+        <main data-panel=move || page.panel.get().name() data-elsewhere=move || page.elsewhere.get().then_some("")>
             <welcome::Welcome/>
             <ladder::LadderPanel/>
             <details::Details/>

@@ -115,6 +115,8 @@ pub struct Page {
     pub uploads: RwSignal<Vec<Upload>>,
     /// Files are dragged over the page.
     pub dragging: RwSignal<bool>,
+    /// The last frame is of another store than the one that is being opened: it must not stand under that one's name.
+    pub elsewhere: RwSignal<bool>,
     reach: StoredValue<Reach, LocalStorage>,
 }
 
@@ -139,6 +141,8 @@ struct Reach {
     needed_bytes: u64,
     /// What a reload would open, as it was last kept.
     kept: String,
+    /// The store of the last frame.
+    framed: Option<String>,
     uploads: u32,
 }
 
@@ -166,6 +170,7 @@ impl Page {
             added: remembered.as_ref().map(|place| place.added.clone()).unwrap_or_default(),
             needed_bytes: 0,
             kept: String::new(),
+            framed: None,
             uploads: 0,
         };
         let page = Page {
@@ -185,6 +190,7 @@ impl Page {
             chooser: RwSignal::default(),
             uploads: RwSignal::default(),
             dragging: RwSignal::default(),
+            elsewhere: RwSignal::default(),
             reach: StoredValue::new_local(reach),
         };
         let worker = WorkerHandle::spawn(module, frames, move |event| page.worker_event(event));
@@ -648,6 +654,14 @@ impl Page {
     }
 
     fn take_state(self, state: State) {
+        if state.as_of.is_some() {
+            self.reach.update_value(|reach| reach.framed.clone_from(&state.source));
+        }
+        let framed = self.reach.with_value(|reach| reach.framed.clone());
+        let elsewhere = framed.is_some() && state.source.is_some() && framed != state.source;
+        if self.elsewhere.get_untracked() != elsewhere {
+            self.elsewhere.set(elsewhere);
+        }
         if self.state.with_untracked(|shown| *shown != state) {
             self.state.set(state);
         }

@@ -168,7 +168,7 @@ fn Clock() -> impl IntoView {
         });
     });
     view! {
-        <div class="clock" node_ref=root role="group" aria-label="As of, UTC">
+        <div class="clock" node_ref=root role="group" aria-label="As of, UTC" data-elsewhere=move || page.elsewhere.get().then_some("")>
             <span class="label">"as of"</span>
             <span class="date figure" data-cell>{clock::NO_DATE}</span>
             <span class="time figure" data-cell>{clock::NO_TIME}</span>
