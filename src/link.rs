@@ -444,8 +444,9 @@ pub struct Counters {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quality {
-    /// Jumps of a sequence that the binding declares to be per instrument.
-    pub gaps: u64,
+    /// Jumps of a sequence that the binding declares to be per instrument; null as long as none does, since a jump in the sequence of a
+    /// channel is no loss.
+    pub gaps: Option<u64>,
     /// Rows that step back in time.
     pub out_of_order: u64,
     /// Event groups after which the book was crossed.

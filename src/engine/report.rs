@@ -178,7 +178,7 @@ impl Engine {
     fn quality(&self) -> Quality {
         let found = self.player.book().findings();
         Quality {
-            gaps: 0,
+            gaps: None,
             out_of_order: self.tally.out_of_order,
             crossed: found.crossed,
             locked: found.locked,

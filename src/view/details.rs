@@ -103,8 +103,13 @@ pub fn roles(state: &State) -> Vec<(String, String)> {
 /// What was found wrong or unusual.
 #[must_use]
 pub fn findings(quality: &Quality) -> Vec<Fact> {
-    [
-        ("Sequence gaps", quality.gaps, "Jumps of a sequence that counts one instrument's messages"),
+    let gaps = Fact {
+        term: "Sequence gaps",
+        value: quality.gaps.map_or_else(|| "not judged".to_owned(), count),
+        help: "Jumps of a sequence that counts one instrument's messages; nothing says of this table's that it does",
+        remarkable: quality.gaps.is_some_and(|gaps| gaps > 0),
+    };
+    let counted = [
         ("Out of order", quality.out_of_order, "Rows whose time is smaller than that of the row before"),
         ("Crossed", quality.crossed, "Event groups after which the best bid was above the best ask"),
         ("Locked", quality.locked, "Event groups after which the best bid was equal to the best ask; this is legal"),
@@ -113,8 +118,8 @@ pub fn findings(quality: &Quality) -> Vec<Fact> {
         ("Snapshots that differ", quality.snapshot_differs, "Snapshots unlike the book that was rebuilt up to them"),
     ]
     .into_iter()
-    .map(|(term, found, help)| Fact { term, value: count(found), help, remarkable: found > 0 })
-    .collect()
+    .map(|(term, found, help)| Fact { term, value: count(found), help, remarkable: found > 0 });
+    [gaps].into_iter().chain(counted).collect()
 }
 
 #[cfg(test)]
