@@ -241,7 +241,9 @@ fn trades(picker: &mut Picker<'_>) -> Option<Binding> {
         picker.also = Some("a feed of orders or levels that is not known");
     }
     let layout = picker.plain(Body::Trades);
-    let layout = Layout { action, side, price, size, sides, ..layout };
+    // What a column called flags means is known of Databento's.
+    let flags = if action.is_some() { picker.optional("flags", "flags", Form::Whole) } else { None };
+    let layout = Layout { flags, action, side, price, size, sides, ..layout };
     Some(picker.binding("Trades".to_owned(), Holds::Trades, BookKind::L1, Anchor::LastRow { flags: None }, layout))
 }
 

@@ -53,12 +53,21 @@ fn databento_trades_are_trades_by_their_action() {
          price DECIMAL(18,9), size LONG, flags SHORT, ts_in_delta INT, sequence LONG, symbol SYMBOL",
     );
     assert_eq!(named(&binding), ("Trades", "trades", BookKind::L1));
-    assert_eq!(binding.columns, ["ts_recv", "price", "size", "action", "side", "ts_event", "sequence"]);
+    assert_eq!(binding.columns, ["ts_recv", "price", "size", "action", "side", "ts_event", "sequence", "flags"]);
     assert_eq!(binding.anchor, Anchor::LastRow { flags: None });
     let words = vec![Value::Text("T".into())];
     assert_eq!(binding.trade_rows(), TradeRows::Where { column: "action".into(), words, price: "price".into(), size: "size".into() });
     let prices: ArrayRef = Arc::new(Decimal64Array::from(vec![5_528_750_000_000; 3]).with_precision_and_scale(18, 9).unwrap());
-    let columns = vec![nanos(&[1, 1, 2]), prices, longs(&[2, 1, 4]), letters("T T F"), letters("B A N"), nanos(&[0; 3]), longs(&[7, 8, 9])];
+    let columns = vec![
+        nanos(&[1, 1, 2]),
+        prices,
+        longs(&[2, 1, 4]),
+        letters("T T F"),
+        letters("B A N"),
+        nanos(&[0; 3]),
+        longs(&[7, 8, 9]),
+        shorts(&[0, 130, 0]),
+    ];
     let chunk = Feed::new(&binding).load(&batch(columns)).unwrap();
     assert_eq!(change(&chunk, 0), trade(5_528_750_000_000, 2, Aggressor::Buy));
     assert_eq!(change(&chunk, 1), trade(5_528_750_000_000, 1, Aggressor::Sell));
