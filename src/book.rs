@@ -245,6 +245,7 @@ impl Book {
         if event.flags.maybe_bad_book() {
             self.state.findings.maybe_bad += 1;
         }
+        self.state.since.get_or_insert(event.time);
         self.group_open = true;
         Ok(())
     }
@@ -376,6 +377,12 @@ impl Book {
     #[must_use]
     pub fn last_trade(&self) -> Option<BookTrade> {
         self.state.last_trade
+    }
+
+    /// Time of the first event that the book was built from, which is what [`Book::findings`] are counted from.
+    #[must_use]
+    pub fn counted_since(&self) -> Option<UnixNanos> {
+        self.state.since
     }
 
     /// What was found wrong or unusual in what was applied.

@@ -496,7 +496,13 @@ impl Engine {
                 Ok(looped) => {
                     self.looped = looped;
                     self.state_dirty = true;
-                    self.answer(id);
+                    let shown = self.seek.as_ref().and_then(Seek::moment).or(self.as_of).map(|moment| moment.time);
+                    let elsewhere = |time: UnixNanos, (from, to): &(UnixNanos, UnixNanos)| time < *from || time >= *to;
+                    match looped.filter(|looped| !self.failed && shown.is_some_and(|time| elsewhere(time, looped))) {
+                        // The way there is not what was asked to be played.
+                        Some((from, _)) => self.start_seek(Moment::before(from), vec![id]),
+                        None => self.answer(id),
+                    }
                 }
             },
             Command::Open(_) | Command::Reconnect | Command::Speed(_) | Command::PaceByTime | Command::PaceByEvents(_) | Command::Browse { .. } => {}

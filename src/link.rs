@@ -444,6 +444,9 @@ pub struct Counters {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quality {
+    /// Since when the other counts hold: the first event that the book was built from, which is the snapshot (or the row) that the last
+    /// seek began at. Decimal nanoseconds; null without one.
+    pub since: Option<String>,
     /// Jumps of a sequence that the binding declares to be per instrument; null as long as none does, since a jump in the sequence of a
     /// channel is no loss.
     pub gaps: Option<u64>,

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! 0 u8 version (1)   1 u8 kind (1, 2, 3)   2 u8 price scale   3 u8 size scale
-//! 4 u8 flags: 1 begun, 2 partial, 4 stale, 8 last trade, 16 snapshot running, 32 event group open
-//! then, each only with its flag: i64 partial since · i64 price, i64 size, i64 time, u8 aggressor · u64 levels before the snapshot
+//! 4 u8 flags: 1 begun, 2 partial, 4 stale, 8 last trade, 16 snapshot running, 32 event group open, 64 counted since
+//! then, each only with its flag: i64 counted since · i64 partial since · i64 price, i64 size, i64 time, u8 aggressor · u64 levels before the snapshot
 //! seven u64 findings
 //! bids, asks: u32 levels, best first
 //!   L3:     i64 price, u32 orders, u8 marked; each order by priority: u64 id, i64 size, and where marked u8 aggregate
@@ -48,8 +48,12 @@ impl Book {
             | u8::from(state.stale) << 2
             | u8::from(state.last_trade.is_some()) << 3
             | u8::from(state.before_snapshot.is_some()) << 4
-            | u8::from(self.group_open) << 5;
+            | u8::from(self.group_open) << 5
+            | u8::from(state.since.is_some()) << 6;
         out.extend([VERSION, self.kind().number(), self.price_scale.0, self.size_scale.0, flags]);
+        if let Some(since) = state.since {
+            out.extend(since.0.to_le_bytes());
+        }
         if let Some(since) = state.partial_since {
             out.extend(since.0.to_le_bytes());
         }
@@ -116,6 +120,9 @@ impl Book {
         reader.expect(price_scale.max(size_scale) <= Scale::MAX, "scales up to 18")?;
         let flags = reader.u8()?;
         let mut state = State { begun: flags & 1 != 0, stale: flags & 4 != 0, ..State::default() };
+        if flags & 64 != 0 {
+            state.since = Some(UnixNanos(reader.i64()?));
+        }
         if flags & 2 != 0 {
             state.partial_since = Some(UnixNanos(reader.i64()?));
         }

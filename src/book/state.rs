@@ -50,6 +50,8 @@ pub struct Findings {
 pub(super) struct State {
     /// An event was applied.
     pub(super) begun: bool,
+    /// Time of the first event that was applied: what the findings are counted from.
+    pub(super) since: Option<UnixNanos>,
     pub(super) partial_since: Option<UnixNanos>,
     pub(super) stale: bool,
     pub(super) last_trade: Option<BookTrade>,

@@ -178,6 +178,7 @@ impl Engine {
     fn quality(&self) -> Quality {
         let found = self.player.book().findings();
         Quality {
+            since: self.player.book().counted_since().map(|time| time.to_string()),
             gaps: None,
             out_of_order: self.tally.out_of_order,
             crossed: found.crossed,

@@ -258,7 +258,7 @@ impl Drop for Claim {
 
 /// All that tells whether files are still the same.
 fn write_files(text: &mut String, files: &[InputFile]) {
-    for file in files {
+    for file in files.iter().flat_map(|file| std::iter::successors(Some(file), |file| file.beside.as_deref())) {
         let _ = writeln!(text, "{:?} {} {}", file.path, file.bytes, file.modified_nanos);
     }
 }

@@ -11,6 +11,9 @@ pub(crate) const BATCH_ROWS: usize = 16_384;
 /// What sorts, groups and joins may hold before they spill to disk or are refused.
 pub(crate) const MEMORY_LIMIT_BYTES: usize = 512 << 20;
 
+/// Functions whose result is as long as an argument says: one of a gigabyte is not counted against the limit. No query needs them.
+const FUNCTIONS_THAT_GROW: [&str; 3] = ["repeat", "lpad", "rpad"];
+
 /// What all queries and imports share: the memory limit, spill files, cached footers.
 ///
 /// # Errors
@@ -32,9 +35,15 @@ pub(crate) fn session(runtime: &Arc<RuntimeEnv>) -> SessionContext {
         .with_repartition_sorts(false)
         .with_round_robin_repartition(false)
         .with_information_schema(false);
+    // A price in a condition is compared as it is written, not as the nearest floating-point number.
+    config.options_mut().sql_parser.parse_float_as_decimal = true;
     // Errors then know where in the statement they are.
     config.options_mut().sql_parser.collect_spans = true;
     // Names are taken as written: `designatedTimestamp` needs no quotes.
     config.options_mut().sql_parser.enable_ident_normalization = false;
-    SessionContext::new_with_config_rt(config, Arc::clone(runtime))
+    let context = SessionContext::new_with_config_rt(config, Arc::clone(runtime));
+    for name in FUNCTIONS_THAT_GROW {
+        context.deregister_udf(name);
+    }
+    context
 }

@@ -13,7 +13,7 @@ use super::error::ServeError;
 use super::progress::Progress;
 use super::sample;
 use super::sort::Sorter;
-use super::source::{Format, TableSource};
+use super::source::{Format, InputFile, TableSource};
 
 pub(crate) mod arrow;
 pub(crate) mod counts;
@@ -89,11 +89,20 @@ pub(crate) fn run(source: &TableSource, cache: &Cache, progress: &Progress, sort
         }
         _ => unsorted,
     };
+    unchanged(&source.files)?;
     let facts = order.facts(false);
     let path = cache.keep(table, &key, &facts)?;
     progress.finished(facts.rows, started.elapsed());
     let counts = counts_of(&path);
     Ok(Stored { path, in_use: cache.facts(&key).map(|(_, in_use)| in_use), facts, counts })
+}
+
+/// Refuses what was read of files that changed meanwhile: a part of it may be old and a part new.
+fn unchanged(files: &[InputFile]) -> Result<(), ServeError> {
+    match files.iter().find(|file| file.again().ok().as_ref() != Some(*file)) {
+        Some(changed) => Err(ServeError::content(&changed.path, None, "it was changed while it was read: start again when it is complete")),
+        None => Ok(()),
+    }
 }
 
 /// The counts beside a file of the cache, where it has them.

@@ -43,6 +43,20 @@ pub(crate) struct InputFile {
     pub(crate) bytes: u64,
     /// When it was changed last, in nanoseconds since 1970.
     pub(crate) modified_nanos: u128,
+    /// The file beside it that a part of its columns comes from.
+    #[serde(default)]
+    pub(crate) beside: Option<Box<InputFile>>,
+}
+
+impl InputFile {
+    /// The file as it is now, with the one beside it.
+    ///
+    /// # Errors
+    /// As of [`input_file`].
+    pub(crate) fn again(&self) -> Result<InputFile, ServeError> {
+        let beside = self.beside.as_ref().map(|file| file.again().map(Box::new)).transpose()?;
+        Ok(InputFile { beside, ..input_file(&self.path)? })
+    }
 }
 
 /// Where the rows of a table come from.
@@ -118,7 +132,7 @@ pub(crate) fn inspect(paths: &[PathBuf], time: Option<&str>, cache: &Cache, quie
     let mut seen = HashSet::new();
     for path in paths {
         let file = input_file(path)?;
-        if !seen.insert(file.path.clone()) {
+        if !seen.insert(identity(&file.path)?) {
             return Err(ServeError::content(path, None, "it was given twice: its rows would be doubled"));
         }
         let group = inspect_file(file)?;
@@ -256,19 +270,34 @@ fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
+/// What a file is whatever it is called: hard links are one file.
+#[cfg(unix)]
+fn identity(path: &Path) -> Result<(u64, u64), ServeError> {
+    use std::os::unix::fs::MetadataExt as _;
+    path.metadata().map(|metadata| (metadata.dev(), metadata.ino())).map_err(ServeError::file("read", path))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Result<PathBuf, ServeError> {
+    Ok(path.to_owned())
+}
+
 /// A file as it is now.
 ///
 /// # Errors
-/// It cannot be read, or is a directory.
+/// It cannot be read, or is no file.
 pub(crate) fn input_file(path: &Path) -> Result<InputFile, ServeError> {
     let absolute = path.canonicalize().map_err(ServeError::file("read", path))?;
     let metadata = absolute.metadata().map_err(ServeError::file("read", path))?;
     if metadata.is_dir() {
         return Err(ServeError::content(path, None, "it is a directory: name the files in it"));
     }
+    if !metadata.is_file() {
+        return Err(ServeError::content(path, None, "it is no file but a pipe or a device: write what comes from it into a file"));
+    }
     let modified = metadata.modified().map_err(ServeError::file("read", path))?;
     let modified_nanos = modified.duration_since(UNIX_EPOCH).map(|age| age.as_nanos()).unwrap_or_default();
-    Ok(InputFile { path: absolute, bytes: metadata.len(), modified_nanos })
+    Ok(InputFile { path: absolute, bytes: metadata.len(), modified_nanos, beside: None })
 }
 
 fn inspect_file(input: InputFile) -> Result<Group, ServeError> {
@@ -293,7 +322,7 @@ fn inspect_text(mut input: InputFile) -> Result<Group, ServeError> {
     let head = Head::read(&input.path)?.ok_or_else(|| ServeError::UnknownFormat { path: input.path.clone() })?;
     if let Some(beside) = &head.beside {
         // What was imported is no longer valid when either file changes.
-        input.modified_nanos = input.modified_nanos.max(input_file(beside)?.modified_nanos);
+        input.beside = Some(Box::new(input_file(beside)?));
     }
     let declared = csv_file::declared_time(&head);
     let (schema, symbols) = (Arc::new(Schema::empty()), HashSet::new());
@@ -453,7 +482,7 @@ mod tests {
     use super::*;
 
     fn named(names: &[&str]) -> String {
-        let file = |name: &&str| InputFile { path: PathBuf::from("/data/july").join(name), bytes: 0, modified_nanos: 0 };
+        let file = |name: &&str| InputFile { path: PathBuf::from("/data/july").join(name), bytes: 0, modified_nanos: 0, beside: None };
         identifier(&common_name(&names.iter().map(file).collect::<Vec<_>>()))
     }
 

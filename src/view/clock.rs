@@ -81,6 +81,10 @@ pub fn parse(text: &str, near: UnixNanos) -> Result<Moment, String> {
     {
         return text.parse().map_err(|error: crate::units::TimeError| error.to_string());
     }
+    // Seconds since 1970 have nine digits and more; fewer are a time of day or a typing error.
+    if text.len() < 9 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("{text} is no time: write a time of day with its colon, such as 17:05"));
+    }
     if let Some(nanos) = time_of_day(text.trim_end_matches('Z')) {
         let midnight = near.0.div_euclid(NANOS_PER_DAY).checked_mul(NANOS_PER_DAY);
         return midnight
@@ -197,7 +201,7 @@ mod tests {
         ] {
             assert_eq!(parse(text, AT), Ok(Moment::end_of(UnixNanos(nanos))), "{text}");
         }
-        for text in ["24:00", "12:60", "12:00:61", "12:00:00.", "12:00:00.1234567891", "1:2:3:4", "noon", ""] {
+        for text in ["1705", "0", "24:00", "12:60", "12:00:61", "12:00:00.", "12:00:00.1234567891", "1:2:3:4", "noon", ""] {
             assert!(parse(text, AT).is_err(), "{text}");
         }
     }

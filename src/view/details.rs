@@ -103,6 +103,12 @@ pub fn roles(state: &State) -> Vec<(String, String)> {
 /// What was found wrong or unusual.
 #[must_use]
 pub fn findings(quality: &Quality) -> Vec<Fact> {
+    let since = Fact {
+        term: "Counted since",
+        value: quality.since.as_ref().and_then(|since| since.parse().ok()).map_or_else(|| "–".to_owned(), clock::short),
+        help: "The first event that this book was built from: the snapshot, or the row, that the last seek began at",
+        remarkable: false,
+    };
     let gaps = Fact {
         term: "Sequence gaps",
         value: quality.gaps.map_or_else(|| "not judged".to_owned(), count),
@@ -119,7 +125,7 @@ pub fn findings(quality: &Quality) -> Vec<Fact> {
     ]
     .into_iter()
     .map(|(term, found, help)| Fact { term, value: count(found), help, remarkable: found > 0 });
-    [gaps].into_iter().chain(counted).collect()
+    [since, gaps].into_iter().chain(counted).collect()
 }
 
 #[cfg(test)]

@@ -229,6 +229,10 @@ impl Tape {
         if Some(&rows.view) != self.view().as_ref() {
             return false;
         }
+        if rows.total.is_none() {
+            // Nothing is known of a place that was just opened; rows of the one before may have come after it was left.
+            (self.price_decimals, self.size_decimals) = (0, 0);
+        }
         for row in &rows.rows {
             let decimals = |text: &str| text.split_once('.').map_or(0, |(_, fraction)| fraction.len().min(255) as u8);
             self.price_decimals = self.price_decimals.max(decimals(&row.price));
@@ -299,6 +303,9 @@ impl Tape {
     /// `1 204 of 6 117`: trades passed and trades in the range.
     #[must_use]
     pub fn tally(&self) -> String {
+        if self.shown.as_ref().is_some_and(|shown| shown.reason.is_some()) {
+            return String::new();
+        }
         match (self.passed, self.shown.as_ref().and_then(|shown| shown.total)) {
             (Some(passed), Some(total)) => format!("{} of {}", count(passed), count(total)),
             (Some(passed), None) => count(passed),

@@ -10,7 +10,6 @@ use chrono::{DateTime, Utc};
 use super::types::TYPES;
 use super::{Cache, CachePlace, ENTRY, Entry, FORMAT_VERSION, SCRATCH, UPLOADS};
 use crate::server::error::ServeError;
-use crate::server::source::input_file;
 
 /// Digits of an entry's name that are shown; as many as are asked for tell it apart.
 const SHOWN_DIGITS: usize = 8;
@@ -170,7 +169,7 @@ fn about(entry: &Entry) -> String {
         return "of another version of tickscope".to_owned();
     }
     let names: Vec<String> = entry.files.iter().map(|file| file.path.display().to_string()).collect();
-    let stale = entry.files.iter().find_map(|file| match input_file(&file.path) {
+    let stale = entry.files.iter().find_map(|file| match file.again() {
         Err(_) => Some("deleted"),
         Ok(now) if now != *file => Some("changed since"),
         Ok(_) => None,
