@@ -260,6 +260,8 @@ fn listed(imported: &str) -> (String, Vec<ColumnDecl>) {
             "bool" => "BOOLEAN".to_owned(),
             "i32" => "INT".to_owned(),
             "i64" => "LONG".to_owned(),
+            "f64s" if rest.contains("[[") => "DOUBLE[][]".to_owned(),
+            "f64s" => "DOUBLE[]".to_owned(),
             decimal => format!("DECIMAL(18,{})", decimal.strip_prefix('d')?.split_once('.')?.1),
         };
         Some(ColumnDecl { name: name.to_owned(), kind })
@@ -302,6 +304,9 @@ fn every_layout_of_csv_that_is_imported_binds_without_a_question() {
         "lake_delta.csv: Level changes",
         "kaiko_trades.csv: Trades",
         "pandas.tsv: not of the market",
+        "questdb_market_data.csv: MBP (arrays)",
+        "questdb_fx_trades.csv: Trades",
+        "cme.csv: not of the market",
     ];
     assert_eq!(bound, expected);
 }
