@@ -129,3 +129,16 @@ async fn the_cache_is_listed_and_cleared_but_for_what_a_server_reads() {
     assert!(report().contains("nothing is kept here"));
     assert_eq!(std::fs::read_dir(folder.file("cache")).unwrap().count(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_file_under_two_names_and_what_is_no_file_are_refused() {
+    let folder = Folder::new();
+    let (file, link, pipe) = (folder.file("ticks.parquet"), folder.file("linked.parquet"), folder.file("pipe.csv"));
+    write(&file, &[numbered(&[1, 2], &[0, 1])]);
+    std::fs::hard_link(&file, &link).unwrap();
+    let refused = server::start(config(&[file, link])).await.err().unwrap().to_string();
+    assert!(refused.contains("it was given twice"), "{refused}");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let refused = server::start(config(&[pipe])).await.err().unwrap().to_string();
+    assert!(refused.contains("it is no file but a pipe or a device"), "{refused}");
+}

@@ -151,3 +151,25 @@ async fn a_value_that_does_not_fit_is_named_with_its_row() {
     assert!(client.rows("SELECT 1 AS one").await.is_ok());
     assert!(!client.rows("SELECT NULL AS nothing").await.unwrap()[0]["nothing"].is_valid(0));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_price_in_a_condition_is_compared_as_it_is_written() {
+    let folder = Folder::new();
+    let file = folder.file("prices.csv");
+    std::fs::write(
+        &file,
+        "ts,price\n1700000000000000001,9007199.254740992\n1700000000000000002,9007199.254740993\n1700000000000000003,9007199.254740994\n",
+    )
+    .unwrap();
+    let running = serve(config(&[file])).await;
+    let mut client = Client::connect(&running).await;
+    for (condition, rows) in [("price = 9007199.254740993", 1), ("price < 9007199.254740993", 1), ("price >= 9007199.254740993", 2)] {
+        let answer = client.rows(&format!("SELECT count(*) AS n FROM prices WHERE {condition}")).await.unwrap();
+        assert_eq!(longs(&answer, "n"), [rows], "{condition}");
+    }
+    // What makes a value of any length from a short one is no function here.
+    for sql in ["SELECT repeat('x', 1000000000)", "SELECT lpad('x', 1000000000)", "SELECT rpad('x', 1000000000, 'y')"] {
+        let (status, text) = client.rows(sql).await.unwrap_err();
+        assert_eq!(status, status::PARSE_ERROR, "{sql}: {text}");
+    }
+}
