@@ -31,6 +31,12 @@ struct Content {
 }
 
 impl Content {
+    /// What is kept under a name and is no table that can be served.
+    fn no_table(named: &Path, about: String, files: Vec<PathBuf>) -> Content {
+        let id = named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Content { id, table: "-".to_owned(), rows: None, used: files.first().and_then(|file| modified(file)), about, files }
+    }
+
     fn bytes(&self) -> u64 {
         self.files.iter().filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
@@ -113,33 +119,15 @@ fn contents(dir: &Path) -> Result<Vec<Content>, ServeError> {
     for path in listed(dir)? {
         let lost = path.extension().is_some_and(|extension| extension == "parquet" || extension == "counts") && !path.with_extension(ENTRY).is_file();
         if lost || is_left_over(&path) {
-            let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            contents.push(Content {
-                id,
-                table: "-".to_owned(),
-                rows: None,
-                used: modified(&path),
-                about: "an import that was cut".to_owned(),
-                files: vec![path],
-            });
+            contents.push(Content::no_table(&path, "an import that was cut".to_owned(), vec![path.clone()]));
         } else if path.extension().is_some_and(|extension| extension == TYPES) {
-            let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let about = "the types of text files".to_owned();
-            contents.push(Content { id, table: "-".to_owned(), rows: None, used: modified(&path), about, files: vec![path] });
+            contents.push(Content::no_table(&path, "the types of text files".to_owned(), vec![path.clone()]));
         }
     }
     for folder in listed(&dir.join(UPLOADS)).unwrap_or_default() {
         for path in listed(&folder).unwrap_or_default() {
-            let id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            contents.push(Content {
-                id,
-                table: "-".to_owned(),
-                rows: None,
-                used: modified(&path),
-                about: format!("{name}, given to the page"),
-                files: vec![path],
-            });
+            contents.push(Content::no_table(&folder, format!("{name}, given to the page"), vec![path]));
         }
     }
     contents.sort_by_key(|content| std::cmp::Reverse(content.used));
@@ -159,7 +147,7 @@ fn entry(path: PathBuf) -> Content {
     let files = [path.clone(), path.with_extension("parquet"), path.with_extension("counts")].into_iter().filter(|file| file.is_file()).collect();
     match read {
         Some(entry) => Content { id, used, files, rows: Some(entry.facts.rows), about: about(&entry), table: entry.table },
-        None => Content { id, used, files, rows: None, table: "-".to_owned(), about: "of another version of tickscope".to_owned() },
+        None => Content::no_table(&path, "of another version of tickscope".to_owned(), files),
     }
 }
 

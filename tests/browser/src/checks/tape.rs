@@ -43,6 +43,13 @@ async fn every_trade(driver: &Driver, data: &Path) -> Result<(), String> {
     browser.console_is_clean().await
 }
 
+/// The script that writes a size into the tape's field.
+fn with_size(least: &str) -> String {
+    format!(
+        "const field = document.querySelector('.tape input'); field.value = '{least}'; field.dispatchEvent(new Event('change', {{ bubbles: true }}));"
+    )
+}
+
 /// With a size, the trades below it are left out and counted out.
 pub async fn a_size_leaves_only_the_trades_that_have_it(driver: &Driver) -> Outcome {
     with_data!(data);
@@ -53,10 +60,7 @@ async fn filtered(driver: &Driver, data: &Path) -> Result<(), String> {
     let (_server, mut browser, trades) = es_day(driver, data).await?;
     browser.command(json!({ "end": true })).await?;
     for least in [1, 5, 20, 1_000] {
-        let set = format!(
-            "const field = document.querySelector('.tape input'); field.value = '{least}'; field.dispatchEvent(new Event('change', {{ bubbles: true }}));"
-        );
-        browser.run(&set).await?;
+        browser.run(&with_size(&least.to_string())).await?;
         let passing: Vec<&Trade> = trades.iter().filter(|trade| trade.size >= least).collect();
         let start = Instant::now();
         while tally(&browser).await? != [passing.len(); 2] {
@@ -76,11 +80,7 @@ async fn filtered(driver: &Driver, data: &Path) -> Result<(), String> {
         Some("No trades of 1 000 or more in this range".to_owned()),
     )?;
     // What is no size is refused, and says so.
-    browser
-        .run(
-            "const field = document.querySelector('.tape input'); field.value = 'many'; field.dispatchEvent(new Event('change', { bubbles: true }));",
-        )
-        .await?;
+    browser.run(&with_size("many")).await?;
     let refusal = browser.run("return document.querySelector('.tape .refusal').innerText").await?;
     same("a refusal", refusal.as_str().is_some_and(|text| text.contains("many is no size")), true)?;
     browser.console_is_clean().await
